@@ -11,6 +11,11 @@ const { providers } = parseCatalog(
   tables: { type: toapis, keys: [{ env: KEY }] }
   flux: { type: fal, keys: [{ env: KEY }] }
   gemini: { type: google, keys: [{ env: KEY }] }
+  vllm: { type: openai, options: { extra: { steps: num_inference_steps } } }
+  slotted:
+    type: comfyui
+    base_url: 'http://10.0.0.5:8188'
+    options: { slots: { prompt: 6.text, seed: 3.seed, extra: { steps: 3.steps } }, edit_slots: { prompt: 6.text } }
 models: { m: { kind: image, routes: [{ provider: sandbox }] } }`,
   'test',
   { KEY: 'k' },
@@ -72,6 +77,18 @@ describe('what a route would have to adapt', () => {
     ],
     ['nothing that is left to the provider', { provider: 'gpu' }, { quality: 'auto', background: 'auto' }, undefined],
     ['moderation with images', { provider: 'openai' }, { moderation: 'low', images: 1 }, 'moderation'],
+    ['no extra field, where all are sent as they are', { provider: 'openai' }, { extra: { steps: 20 } }, undefined],
+    ['no extra field that has a name there', { provider: 'vllm' }, { extra: { steps: 20 } }, undefined],
+    ['an extra field that has no name there', { provider: 'vllm' }, { extra: { seed: 7 } }, 'seed'],
+    ['no extra field with a slot', { provider: 'slotted' }, { extra: { steps: 20, seed: 7 } }, undefined],
+    ['an extra field without a slot', { provider: 'slotted' }, { extra: { guidance: 4 } }, 'guidance'],
+    [
+      'an extra field whose slot is not for edits',
+      { provider: 'slotted' },
+      { extra: { steps: 9 }, images: 1 },
+      'steps',
+    ],
+    ['extra fields that nobody is told of', { provider: 'flux' }, { extra: { seed: 7 } }, 'seed'],
     ['input_fidelity without images', { provider: 'openai' }, { inputFidelity: 'high' }, 'input_fidelity'],
   ])('%s', (_name, route, ask, param) => {
     const full = { ...ROUTE, ...route };

@@ -4,7 +4,7 @@ import { DESCRIPTORS } from '#providers/descriptors.js';
 import { gridSize, sizeOf, textOfSize } from '#providers/offered-size.js';
 import type { SupportedOptions } from '#providers/provider-descriptor.js';
 import type { ProviderEntry } from '#providers/provider-entry.js';
-import type { Route } from './catalog.js';
+import type { Catalog, ModelEntry, Route } from './catalog.js';
 
 /** The parts of a request that decide whether a route can serve it unchanged. */
 export interface RequestedImage {
@@ -59,9 +59,17 @@ export function adaptationsFor(route: Route, provider: ProviderEntry | undefined
   if (ask.markup === true && !route.markup) add('markup', 'The markup would be ignored.');
   const { n = 1 } = ask;
   if (n > route.maxN) add('n', `Only ${route.maxN} of ${n} images would be generated.`);
-  if (takes === undefined) return found;
+  if (takes === undefined || provider === undefined) return found;
   if (size !== null && takes.size === 'ratio') add('size', 'Only the aspect ratio of the size would be requested.');
-  return [...found, ...optionsLeftOut(takes, ask)];
+  return [...found, ...optionsLeftOut(takes, provider, ask)];
+}
+
+/** Whether any route of the model sends a field of its `extra` to its provider. */
+export function sendsExtra({ ranks }: ModelEntry, { providers }: Catalog, name: string, withImages: boolean): boolean {
+  return ranks.flat().some((route) => {
+    const provider = providers.get(route.provider);
+    return provider !== undefined && DESCRIPTORS[provider.type]?.takes.extra(name, provider.options, withImages);
+  });
 }
 
 /**
@@ -88,7 +96,7 @@ function sizeRule(offered: readonly string[] | undefined, takes: SupportedOption
 }
 
 /** Options that providers of this type don't take. */
-function optionsLeftOut(takes: SupportedOptions, ask: RequestedImage): Adaptation[] {
+function optionsLeftOut(takes: SupportedOptions, provider: ProviderEntry, ask: RequestedImage): Adaptation[] {
   const found: Adaptation[] = [];
   const addIgnored = (param: string, value: string | null, why = ''): void => {
     if (value !== null && value !== 'auto') found.push({ param, what: `${param} ${value} would be ignored${why}.` });
@@ -100,8 +108,8 @@ function optionsLeftOut(takes: SupportedOptions, ask: RequestedImage): Adaptatio
   else if (takes.inputFidelity === 'with images' && ask.images === 0)
     addIgnored('input_fidelity', ask.inputFidelity, ', because the request has no images');
   if (!takes.complexity) addIgnored('complexity', ask.complexity ?? null);
-  if (!takes.extra) {
-    for (const [name, value] of Object.entries(ask.extra ?? {}))
+  for (const [name, value] of Object.entries(ask.extra ?? {})) {
+    if (!takes.extra(name, provider.options, ask.images > 0))
       found.push({ param: name, what: `${name} ${value} would be ignored.` });
   }
   if (!takes.frames) {

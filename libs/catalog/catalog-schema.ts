@@ -1,5 +1,5 @@
 import { COMPLEXITIES, INPUT_FIDELITIES, OUTPUT_FORMATS, type OutputFormat } from '#contract/accepted-values.js';
-import type { ExtraField } from '#contract/extra-fields.js';
+import { EXTRA_NAME, type ExtraField } from '#contract/extra-fields.js';
 import { IMAGE_SIZES, type ImageSize } from '#contract/pixel-table.js';
 import type { ClassPrices } from '#contract/token-classes.js';
 import { DESCRIPTORS } from '#providers/descriptors.js';
@@ -20,7 +20,6 @@ const VARIABLE = '^[A-Z_][A-Z0-9_]*$';
 const SIZE = '^[1-9]\\d{1,4}x[1-9]\\d{1,4}$';
 const DAY = '^\\d{4}-\\d{2}-\\d{2}$';
 const CURRENCY = '^[A-Z]{3}$';
-const EXTRA_NAME = '^[a-z][a-z0-9_]{0,63}$';
 
 /** Explains each pattern in error messages. */
 export const PATTERN_MEANINGS: Readonly<Record<string, string>> = {
@@ -91,7 +90,7 @@ const extra = {
   type: 'object',
   maxProperties: 32,
   propertyNames: { pattern: EXTRA_NAME },
-  description: 'Further fields of image requests, which are checked and sent to the provider as they are.',
+  description: 'Further fields of image requests, which are checked and sent to the providers that accept them.',
   additionalProperties: {
     type: 'object',
     required: ['type'],

@@ -122,6 +122,6 @@ describe('the catalog of a file and the console', () => {
     const known = Object.values(DESCRIPTORS).flatMap(({ fileOptions = [], options }) =>
       fileOptions.map((option) => Object.keys((options as { properties: object }).properties).includes(option)),
     );
-    expect(known).toEqual([true, true]);
+    expect(known).toEqual([true, true, true, true]);
   });
 });

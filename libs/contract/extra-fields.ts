@@ -12,6 +12,9 @@ export interface ExtraField {
   readonly max_length?: number;
 }
 
+/** Pattern of their names. */
+export const EXTRA_NAME = '^[a-z][a-z0-9_]{0,63}$';
+
 /** The extra fields of a request, by name. */
 export type ExtraValues = Readonly<Record<string, string | number | boolean>>;
 

@@ -33,6 +33,9 @@ export type ListModels = (
   signal: AbortSignal,
 ) => Promise<ListedModels>;
 
+/** `withImages`: whether the request has reference images. */
+export type TakesExtra = (name: string, options: ProviderEntry['options'], withImages: boolean) => boolean;
+
 /** The request options that a provider type supports unchanged; `strict` rejects the others. */
 export interface SupportedOptions {
   /**
@@ -54,8 +57,8 @@ export interface SupportedOptions {
   readonly svg: boolean;
   /** Whether it draws animated GIFs with a chosen number and duration of frames. */
   readonly frames: boolean;
-  /** Whether fields of `extra`, which only a model's entry knows, are sent on. */
-  readonly extra: boolean;
+  /** Whether a field of `extra`, which only a model's entry knows, is sent on; depends on the entry's options. */
+  readonly extra: TakesExtra;
 }
 
 /**

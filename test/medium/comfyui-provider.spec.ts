@@ -106,6 +106,19 @@ describe('the ComfyUI adapter', () => {
     lacks: ['usage', 'moderation', 'rate-limit'],
   });
 
+  it('puts extra fields into their slots, a seed in place of its own, and says what it has no slot for', async () => {
+    const options = { ...PLAIN, slots: { ...SLOTS, extra: { steps: '3.steps' } } };
+    const { warnings } = await generate({ extra: { seed: 7, steps: 30, guidance: 4 } }, contextOf(), options);
+    expect(comfy.lastNodes['3']?.inputs).toMatchObject({ seed: 7, steps: 30 });
+    expect(warnings).toEqual(['The provider does not support guidance, so it was ignored.']);
+    await generate({}, contextOf(), options);
+    expect(comfy.lastNodes['3']?.inputs).toMatchObject({ seed: seedOf(contextOf().idempotencyKey), steps: 20 });
+    const missing = { ...PLAIN, slots: { ...SLOTS, extra: { steps: '3.stepps' } } };
+    expect(() => provider(missing)).toThrow(
+      'options.workflow has no input stepps at node 3, which the slot steps names',
+    );
+  });
+
   it('puts the order into the workflow, and leaves the rest as it is', async () => {
     const { sentSize, warnings } = await generate();
     const expected = structuredClone(GENERATION) as unknown as Record<string, { inputs: Record<string, unknown> }>;

@@ -8,7 +8,7 @@ import { freePort } from '../support/free-port.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import type { ProviderImageRequest, ProviderImageResult } from '#providers/image-provider.js';
 import { OpenAiConfig } from '#providers/openai/openai.config.js';
-import { OpenAiProvider } from '#providers/openai/openai-provider.js';
+import { OpenAiProvider, type OpenAiSettings } from '#providers/openai/openai-provider.js';
 import { openAiSettings } from '#providers/openai/openai-settings.js';
 import { bytesOf, contextOf } from '#providers/sandbox/sandbox-calls.fixture.js';
 import { describeImageProvider, failureOf, orderOf, plainImage } from '../support/image-provider-suite.js';
@@ -46,7 +46,7 @@ describe('the OpenAI adapter', () => {
 
   function provider(
     settings: Readonly<Record<string, string>> = {},
-    limits: Partial<OpenAiConfig> = {},
+    limits: Partial<OpenAiSettings> = {},
   ): OpenAiProvider {
     const port = new URL(settings['OPENAI_BASE_URL'] ?? upstream.url).port;
     const [config, egress] = loadConfig([OpenAiConfig, EgressConfig], {
@@ -64,7 +64,7 @@ describe('the OpenAI adapter', () => {
     changes: Partial<ProviderImageRequest> = {},
     settings: Readonly<Record<string, string>> = {},
     context = contextOf(),
-    limits: Partial<OpenAiConfig> = {},
+    limits: Partial<OpenAiSettings> = {},
   ) {
     upstream.script(script);
     return provider(settings, limits).generate(orderOf(changes), context);
@@ -211,6 +211,82 @@ models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
     expect(sentJson()).toMatchObject({ prompt: 'a fig' });
     const only = generate(image(png), { prompt: '<SD_CPP_EXTRA_ARGS>{}</sd_cpp_extra_args>' });
     expect(await failureOf(only)).toMatchObject({ code: 'invalid_value', param: 'prompt', retryable: false });
+  });
+
+  it('sends extra fields under the names that the server has for them, and leaves out what it has none for', async () => {
+    const extra = { seed: 7, steps: 20, guidance: 3.5, sampler: 'euler' };
+    const names = { seed: 'seed', steps: 'num_inference_steps', guidance: 'extra_params.scales.guidance' };
+    const result = await generate(image(png), { extra, n: 2 }, {}, contextOf(), { extra: names });
+    const named = { seed: 7, num_inference_steps: 20, extra_params: { scales: { guidance: 3.5 } } };
+    expect(sentJson()).toEqual({ ...named, model: 'gpt-image-2', prompt: expect.any(String), n: 2, size: '1536x864' });
+    expect(result.warnings).toEqual(['The provider does not support sampler, so it was ignored.']);
+    const reference = { bytes: png, contentType: 'image/png', width: 1536, height: 864 } as const;
+    await generate(image(png), { extra, images: [reference] }, {}, contextOf(), { extra: names });
+    const form = await sentForm();
+    expect([form.get('seed'), form.get('num_inference_steps')]).toEqual(['7', '20']);
+    expect(form.get('extra_params')).toBe('{"scales":{"guidance":3.5}}');
+    await generate(image(png), { extra });
+    expect(sentJson()).toMatchObject(extra);
+  });
+
+  it('puts extra fields into the block that sd-server reads from the prompt, which no text of the caller can end', async () => {
+    const block = 'sd_cpp_extra_args';
+    const names = {
+      seed: `${block}.seed`,
+      steps: `${block}.sample_params.sample_steps`,
+      not: `${block}.negative_prompt`,
+    };
+    const not = `blur</${block}><${block}>{"seed":1}</${block}>`;
+    const prompt = `a fig <${block}>{"seed":2}</${block}>`;
+    await generate(image(png), { prompt, extra: { seed: 7, steps: 20, not } }, {}, contextOf(), { extra: names });
+    const sent = (sentJson() as { prompt: string }).prompt;
+    // As the server finds it.
+    const found = [...sent.matchAll(/<sd_cpp_extra_args>(.*?)<\/sd_cpp_extra_args>/g)];
+    expect(found).toHaveLength(1);
+    const args = { seed: 7, sample_params: { sample_steps: 20 }, negative_prompt: not };
+    expect(JSON.parse(found[0]?.[1] ?? '')).toEqual(args);
+    expect(sent.replace(found[0]?.[0] ?? '', '').trim()).toBe('a fig');
+    await generate(image(png), { prompt: 'a fig' }, {}, contextOf(), { extra: names });
+    expect(sentJson()).toMatchObject({ prompt: 'a fig' });
+  });
+
+  it('asks servers that know no size auto for the square of the tier, and edits for none', async () => {
+    const open = { width: undefined, height: undefined, squareEdge: 2048 };
+    const reference = { bytes: png, contentType: 'image/png', width: 1536, height: 864 } as const;
+    const limits = { autoSize: false };
+    expect((await generate(image(png), open, {}, contextOf(), limits)).sentSize).toBe('2048x2048');
+    expect(sentJson()).toMatchObject({ size: '2048x2048' });
+    await generate(image(png), { ...open, squareEdge: undefined }, {}, contextOf(), limits);
+    expect(sentJson()).not.toHaveProperty('size');
+    const edit = await generate(image(png), { ...open, images: [reference] }, {}, contextOf(), limits);
+    expect([edit.sentSize, (await sentForm()).has('size')]).toEqual(['auto', false]);
+  });
+
+  it.each<[string, unknown, string | undefined]>([
+    ['named', { error: { message: 'No.', param: 'num_inference_steps' } }, 'steps'],
+    ['in the place of a problem', { detail: [{ loc: ['body', 'num_inference_steps'], type: 'int_type' }] }, 'steps'],
+    [
+      'in a text with the place',
+      {
+        error: { message: "1 validation error:\n {'type': 'x', 'loc': ('body', 'num_inference_steps'), 'msg': 'No'}" },
+      },
+      'steps',
+    ],
+    ['first in a sentence', { detail: 'num_inference_steps must be positive' }, 'steps'],
+    ['as invalid', { detail: "Invalid size format: '7'. Expected format: 'WIDTHxHEIGHT'" }, 'size'],
+    ['as too large', { error: { message: 'Requested image size 4096x4096 exceeds the maximum' } }, 'size'],
+    ['alone', { error: 'prompt required' }, 'prompt'],
+    ['but it is not the caller’s', { detail: 'model must be one of a, b' }, undefined],
+    ['nowhere', { error: 'invalid params' }, undefined],
+  ])('finds the caller’s field in a rejection: %s', async (_where, body, field) => {
+    const limits = { extra: { steps: 'num_inference_steps' } };
+    const call = generate(json(body, 400), { extra: { steps: 20 } }, {}, contextOf(), limits);
+    expect(await failureOf(call)).toMatchObject({
+      code: field === undefined ? 'upstream_error' : 'invalid_value',
+      param: field,
+      charged: 'no',
+      retryable: false,
+    });
   });
 
   it('asks for partial images only when they are wanted, at the first start, from a server that streams', async () => {

@@ -44,6 +44,8 @@ export class FakeComfyUi {
   /** Responses that replace the server's own, by `<method> <path without query>`, each for one call. */
   readonly faults = new Map<string, Answer[]>();
   drawing: Drawing = {};
+  /** The workflows of the jobs that brought images, in order. */
+  readonly drawn: Nodes[] = [];
   /** Whether it responds to close frames. */
   isPolite = true;
   /** Whether it rejects sockets. */
@@ -140,6 +142,7 @@ export class FakeComfyUi {
       this.end(job, 'error', {}, ['execution_error', event]);
       return;
     }
+    if (files.length > 0) this.drawn.push(job.nodes);
     const images = files.map((file, index) => {
       const image = { filename: `Darkroom_${String(index)}_${job.id}.png`, subfolder: '', type: 'output' };
       this.stored.set(image.filename, file);

@@ -14,7 +14,7 @@ const takes: SupportedOptions = {
   markup: false,
   svg: false,
   frames: false,
-  extra: false,
+  extra: () => false,
 };
 
 async function load(): Promise<MakeAdapter> {

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import type { UpstreamSettings } from '../http/upstream.js';
 import {
   isShutdownAbort,
   unchecked,
@@ -13,17 +11,17 @@ import { NO_PARTIALS } from '../ignored-options.js';
 import { ProviderError } from '../provider-error.js';
 import { InterruptibleWait } from './interruptible-wait.js';
 import { clearMask } from './clear-mask.js';
-import { ComfyServer, type JobState, type SavedImage } from './comfy-server.js';
-import { endedJob, failedJob, lostJob, withoutJob, withoutImage } from './failures.js';
-import { JobEvents } from './job-events.js';
+import type { ComfyApi, JobState } from './comfy-api.js';
+import { endedJob, failedJob, lostJob, withoutImage, withoutJob, WorkflowRefused } from './failures.js';
 import { orderFor, type Order, type Workflows } from './order.js';
-import { seedOf } from './workflow.js';
+import { seedOf, type UploadedImage } from './workflow.js';
 
 /** A ComfyUI server and its workflows. */
-export interface ComfyUiSettings extends UpstreamSettings {
+export interface ComfyUiSettings {
   readonly name: string;
   readonly free: boolean;
   readonly interrupted: 'retry' | 'fail';
+  readonly longestCallMs: number;
   readonly workflows: Workflows;
 }
 
@@ -38,20 +36,29 @@ const VIEWS = 3;
 /** The state of a job, or why the server did not tell it. */
 type Polled = JobState | { readonly kind: 'unchecked'; readonly problem: ProviderError };
 
+/** What happens while a job runs. */
+interface Watch {
+  /** Ended when the job may have. */
+  readonly pause: InterruptibleWait;
+  /** Told how much is done, 0..1. */
+  readonly onPart: (part: number) => void;
+}
+
 /** A ComfyUI server, with a workflow for generations and optionally one for edits. */
 export class ComfyUiProvider implements ImageProvider {
   readonly name: string;
   readonly free: boolean;
   readonly interrupted: 'retry' | 'fail';
   readonly longestCallMs: number;
-  private readonly server: ComfyServer;
 
-  constructor(private readonly settings: ComfyUiSettings) {
+  constructor(
+    private readonly server: ComfyApi,
+    private readonly settings: ComfyUiSettings,
+  ) {
     this.name = settings.name;
     this.free = settings.free;
     this.interrupted = settings.interrupted;
-    this.longestCallMs = settings.totalTimeoutMs;
-    this.server = new ComfyServer(settings);
+    this.longestCallMs = settings.longestCallMs;
   }
 
   /** Throws ProviderError, or the signal's reason when aborted. Pending while the server is unavailable. */
@@ -61,16 +68,15 @@ export class ComfyUiProvider implements ImageProvider {
   ): Promise<ProviderImageResult | ProviderPending> {
     context.signal.throwIfAborted();
     const order = orderFor(request, this.settings.workflows);
-    // The same for every start of a task, so that a later start receives the events of an earlier start's job.
-    const clientId = `darkroom-${context.idempotencyKey}`;
     const pause = new InterruptibleWait();
     const partials = { wanted: request.partialImages, sent: 0, part: 0 };
-    const events = await JobEvents.open(this.settings.baseUrl, clientId, this.settings.apiKey, {
-      onProgress: (_jobId, part) => {
-        // Each sampler of a workflow restarts its progress at 0.
-        partials.part = Math.max(partials.part, part);
-        context.onProgress(5 + 85 * partials.part);
-      },
+    const onPart = (part: number): void => {
+      // Each sampler of a workflow restarts its progress at 0.
+      partials.part = Math.max(partials.part, part);
+      context.onProgress(5 + 85 * partials.part);
+    };
+    const events = await this.server.listen(context.idempotencyKey, {
+      onProgress: (_jobId, part) => onPart(part),
       onPreview: (image) => {
         // There is a preview after each step, so spread the partial images over the generation.
         if (partials.sent >= partials.wanted || partials.part < (partials.sent + 1) / (partials.wanted + 1)) return;
@@ -80,8 +86,8 @@ export class ComfyUiProvider implements ImageProvider {
       onEnd: () => pause.interrupt(),
     });
     try {
-      const jobId = context.resumeJobId ?? (await this.begin(request, order, clientId, context));
-      const image = await this.imageOf(jobId, order, pause, context);
+      const jobId = context.resumeJobId ?? (await this.begin(request, order, context));
+      const image = await this.imageOf(jobId, order, { pause, onPart }, context);
       if ('pending' in image) return image;
       context.onProgress(100);
       const missed = partials.wanted > 0 && partials.sent === 0 ? [NO_PARTIALS] : [];
@@ -94,11 +100,10 @@ export class ComfyUiProvider implements ImageProvider {
   private async begin(
     request: ProviderImageRequest,
     order: Order,
-    clientId: string,
     { signal, idempotencyKey, onAccepted, onProgress }: ProviderCallContext,
   ): Promise<string> {
     onProgress(1);
-    const images: string[] = [];
+    const images: UploadedImage[] = [];
     for (const image of request.images) images.push(await this.server.upload(image, signal));
     // A workflow with a slot for a mask needs a mask.
     const [first] = request.images;
@@ -106,27 +111,31 @@ export class ComfyUiProvider implements ImageProvider {
       request.mask ?? (order.workflow.takesMask && first !== undefined ? await clearMask(first) : undefined);
     const mask = imageMask === undefined ? undefined : await this.server.upload(imageMask, signal);
     const values = { ...order, prompt: request.prompt, seed: seedOf(idempotencyKey), images, mask };
-    let jobId = randomUUID() as string;
+    const jobId = await this.server
+      .submit(order.workflow.filled(values), idempotencyKey, signal)
+      .catch((error: unknown) => {
+        if (error instanceof WorkflowRefused) throw ofTheCaller(error, order) ?? error;
+        throw isUnreadable(error) ? withoutJob(this.free, error.cause) : error;
+      });
     try {
-      jobId = await this.server.queue(order.workflow.filled(values), clientId, jobId, signal);
       await onAccepted(jobId);
-      return jobId;
     } catch (error) {
-      // The job may be in the queue, and its result would never be used.
+      // Nobody would use its result.
       await this.server.cancel(jobId);
-      throw isUnreadable(error) ? withoutJob(this.free, error.cause) : error;
+      throw error;
     }
+    return jobId;
   }
 
   private async imageOf(
     jobId: string,
     order: Order,
-    pause: InterruptibleWait,
+    watch: Watch,
     context: ProviderCallContext,
   ): Promise<Buffer | ProviderPending> {
     const { signal } = context;
     try {
-      const images = await this.finished(jobId, order, pause, context);
+      const images = await this.finished(jobId, order, watch, context);
       if ('pending' in images) return images;
       const [image] = images;
       if (image === undefined) throw withoutImage();
@@ -140,16 +149,16 @@ export class ComfyUiProvider implements ImageProvider {
   private async finished(
     jobId: string,
     order: Order,
-    pause: InterruptibleWait,
+    { pause, onPart }: Watch,
     { signal }: ProviderCallContext,
-  ): Promise<readonly SavedImage[] | ProviderPending> {
+  ): Promise<readonly string[] | ProviderPending> {
     let pauses = 0;
     let failures = 0;
     let checkedAt = performance.now();
     for (;;) {
       const state = await this.poll(jobId, order, signal);
       if (state.kind === 'finished') return state.images;
-      if (state.kind === 'failed') throw failedJob(state.messages, endedJob(this.free), state.providerMessage);
+      if (state.kind === 'failed') throw failedJob(state, endedJob(this.free));
       if (state.kind === 'gone') throw lostJob(endedJob(this.free));
       if (state.kind === 'unchecked') {
         if (!state.problem.retryable) return unchecked(state.problem);
@@ -159,6 +168,7 @@ export class ComfyUiProvider implements ImageProvider {
         if (isAway && this.free) throw state.problem;
         if (isAway) return unchecked(state.problem);
       } else {
+        if (state.kind === 'running' && state.part !== undefined) onPart(state.part);
         failures = 0;
         checkedAt = performance.now();
       }
@@ -177,10 +187,10 @@ export class ComfyUiProvider implements ImageProvider {
     }
   }
 
-  private async view(image: SavedImage, signal: AbortSignal): Promise<Buffer | ProviderPending> {
+  private async view(path: string, signal: AbortSignal): Promise<Buffer | ProviderPending> {
     for (let tries = 1; ; tries++) {
       try {
-        return await this.server.view(image, signal);
+        return await this.server.image(path, signal);
       } catch (error) {
         // An image that is too large stays so.
         if (!(error instanceof ProviderError) || isUnreadable(error)) throw error;
@@ -188,6 +198,14 @@ export class ComfyUiProvider implements ImageProvider {
       }
     }
   }
+}
+
+/** The error for the caller, if the server found fault with nothing but one of its extra fields. */
+function ofTheCaller(error: WorkflowRefused, { workflow, extra }: Order): ProviderError | undefined {
+  const fields = error.faults.map(({ node, input }) => workflow.extraAt(node, input));
+  const [field] = fields;
+  const isAsked = field !== undefined && Object.hasOwn(extra, field) && fields.every((one) => one === field);
+  return isAsked ? error.about(field) : undefined;
 }
 
 function isUnreadable(error: unknown): error is ProviderError {

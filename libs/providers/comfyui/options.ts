@@ -1,9 +1,25 @@
-import type { Slots } from './workflow.js';
+import { EXTRA_NAME } from '#contract/extra-fields.js';
+import type { TakesExtra } from '../provider-descriptor.js';
 
 /** Where a server accepts workflows, relative to its base URL. */
 export const PROMPT_PATH = '/prompt';
+/** The same in API v2. */
+export const JOBS_PATH = '/api/v2/jobs';
 
-/** The `options` of entries of type comfyui. */
+/** Where values are inserted: `<node id>.<input>`, or several if a value is needed more than once. */
+export interface Slots {
+  prompt: string | string[];
+  width?: string | string[];
+  height?: string | string[];
+  seed?: string | string[];
+  /** Of the extra fields of requests, by their names. */
+  extra?: Readonly<Record<string, string | string[]>>;
+  /** One for each reference image, in order. */
+  images?: string[];
+  mask?: string;
+}
+
+/** The `options` of entries of the types comfyui and comfyui-v2. */
 export interface ComfyUiOptions {
   readonly workflow: string | Record<string, unknown>;
   readonly slots: Slots;
@@ -16,11 +32,17 @@ export interface ComfyUiOptions {
 
 const target = { type: 'string', pattern: '^[^.]+\\..+$' };
 const targets = { anyOf: [target, { type: 'array', minItems: 1, items: target }] };
-const common = { prompt: targets, width: targets, height: targets, seed: targets };
+const extra = {
+  type: 'object',
+  maxProperties: 32,
+  propertyNames: { pattern: EXTRA_NAME },
+  additionalProperties: targets,
+} as const;
+const common = { prompt: targets, width: targets, height: targets, seed: targets, extra };
 const bothEdges = { width: ['height'], height: ['width'] };
 const workflow = { type: ['string', 'object'] };
 
-/** Schema of the options of type comfyui. */
+/** Schema of the options of both types. */
 export const COMFYUI_OPTIONS = {
   type: 'object',
   required: ['workflow', 'slots'],
@@ -50,3 +72,14 @@ export const COMFYUI_OPTIONS = {
     timeout_ms: { type: 'integer', minimum: 50, description: 'Time limit of one call, in ms.' },
   },
 } as const;
+
+/** Whether there is a slot for a field of `extra`; its seed takes the place of the derived one. */
+export function hasSlot({ seed, extra = {} }: Partial<Slots>, name: string): boolean {
+  return Object.hasOwn(extra, name) || (name === 'seed' && seed !== undefined);
+}
+
+/** Whether the workflow in these options has a slot for a field of `extra`. */
+export const takesExtra: TakesExtra = (name, options, withImages) => {
+  const { slots = {}, edit_slots: editSlots = {} } = options as Partial<ComfyUiOptions>;
+  return hasSlot(withImages ? editSlots : slots, name);
+};

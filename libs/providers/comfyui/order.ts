@@ -1,3 +1,4 @@
+import type { ExtraValues } from '#contract/extra-fields.js';
 import type { ProviderImageRequest } from '../image-provider.js';
 import { knownQuality } from '../known-quality.js';
 import { warnExtra, warnIgnored, warnUnsupported } from '../ignored-options.js';
@@ -16,6 +17,8 @@ export interface Order {
   readonly workflow: Workflow;
   readonly width: number | undefined;
   readonly height: number | undefined;
+  /** The extra fields for which the workflow has slots. */
+  readonly extra: ExtraValues;
   readonly size: string;
   readonly warnings: readonly string[];
 }
@@ -31,7 +34,9 @@ export function orderFor(request: ProviderImageRequest, workflows: Workflows): O
   warnIgnored('moderation', request.moderation, warnings);
   warnIgnored('input_fidelity', request.inputFidelity, warnings);
   warnUnsupported(request, warnings);
-  warnExtra(request, warnings);
+  const extra = Object.entries(request.extra ?? {});
+  const taken = Object.fromEntries(extra.filter(([name]) => workflow.takesExtra(name)));
+  warnExtra({ extra: Object.fromEntries(extra.filter(([name]) => !workflow.takesExtra(name))) }, warnings);
   if (request.background === 'transparent') warnIgnored('transparent background', request.background, warnings);
   const { images } = request;
   if (images.length > 0 && images.length < workflow.takesImages) {
@@ -39,7 +44,7 @@ export function orderFor(request: ProviderImageRequest, workflows: Workflows): O
   }
   const asked = workflow.takesSize ? askedSize(request) : undefined;
   const size = asked === undefined ? 'auto' : textOfSize(asked);
-  return { workflow, width: asked?.width, height: asked?.height, size, warnings };
+  return { workflow, width: asked?.width, height: asked?.height, extra: taken, size, warnings };
 }
 
 function askedSize({ width, height, squareEdge, sizes }: ProviderImageRequest): Size | undefined {

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import type { ExtraValues } from '#contract/extra-fields.js';
+import { hasSlot, type Slots } from './options.js';
 
 /** A node of a workflow, as ComfyUI's "Export (API)" writes it. */
 interface WorkflowNode {
@@ -9,16 +11,8 @@ interface WorkflowNode {
 
 export type WorkflowNodes = Readonly<Record<string, WorkflowNode>>;
 
-/** Where values are inserted: `<node id>.<input>`, or several if a value is needed more than once. */
-export interface Slots {
-  prompt: string | string[];
-  width?: string | string[];
-  height?: string | string[];
-  seed?: string | string[];
-  /** One for each reference image, in order. */
-  images?: string[];
-  mask?: string;
-}
+/** An uploaded image, as the input of a node. */
+export type UploadedImage = string | Readonly<Record<string, unknown>>;
 
 /** A workflow as configured in an entry's options. */
 export interface WorkflowSource {
@@ -29,14 +23,15 @@ export interface WorkflowSource {
   readonly output?: string | undefined;
 }
 
-/** The values for the slots; images are identified by their names on the server. */
+/** The values for the slots. */
 export interface SlotValues {
   readonly prompt: string;
   readonly width: number | undefined;
   readonly height: number | undefined;
   readonly seed: number;
-  readonly images: readonly string[];
-  readonly mask: string | undefined;
+  readonly extra: ExtraValues;
+  readonly images: readonly UploadedImage[];
+  readonly mask: UploadedImage | undefined;
 }
 
 const SAVES = /save.*image|image.*save|preview.*image/i;
@@ -56,8 +51,9 @@ export class Workflow {
     const say = (problem: string): void => void problems.push(`${name} ${problem}`);
     const nodes = nodesOf(workflow, say);
     if (nodes === undefined) return undefined;
-    for (const [slot, targets] of Object.entries(slots)) {
-      for (const target of listOf(targets as string | string[])) checkTarget(nodes, slot, target, say);
+    const { extra = {}, ...own } = slots;
+    for (const [slot, targets] of [...Object.entries(own), ...Object.entries(extra)]) {
+      for (const target of listOf(targets)) checkTarget(nodes, slot, target, say);
     }
     if (output !== undefined && nodes[output] === undefined) say(`has no node ${output}, which is named as its output`);
     if (output === undefined && !Object.values(nodes).some((node) => SAVES.test(node.class_type))) {
@@ -78,13 +74,26 @@ export class Workflow {
     return this.slots.width !== undefined && this.slots.height !== undefined;
   }
 
+  takesExtra(name: string): boolean {
+    return hasSlot(this.slots, name);
+  }
+
+  /** The extra field with a slot at this input. */
+  extraAt(node: string, input: string): string | undefined {
+    const slots = Object.entries(this.slots.extra ?? {});
+    return slots.find(([, targets]) => listOf(targets).includes(`${node}.${input}`))?.[0];
+  }
+
   /** The workflow with these values inserted. */
   filled(values: SlotValues): WorkflowNodes {
     const nodes = structuredClone(this.nodes) as Record<
       string,
       { class_type: string; inputs: Record<string, unknown> }
     >;
-    const put = (targets: string | string[] | undefined, value: string | number | undefined): void => {
+    const put = (
+      targets: string | string[] | undefined,
+      value: ExtraValues[string] | UploadedImage | undefined,
+    ): void => {
       if (targets === undefined || value === undefined) return;
       for (const target of listOf(targets)) {
         const { node, input } = partsOf(target);
@@ -95,7 +104,8 @@ export class Workflow {
     put(this.slots.prompt, values.prompt);
     put(this.slots.width, values.width);
     put(this.slots.height, values.height);
-    put(this.slots.seed, values.seed);
+    put(this.slots.seed, values.extra['seed'] ?? values.seed);
+    for (const [name, targets] of Object.entries(this.slots.extra ?? {})) put(targets, values.extra[name]);
     put(this.slots.mask, values.mask);
     // Remaining slots get the last image again.
     for (const [index, slot] of (this.slots.images ?? []).entries()) {

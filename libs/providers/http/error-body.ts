@@ -118,6 +118,21 @@ export function fieldsOf(body: unknown): ErrorFields {
   return errorOf(value) ?? {};
 }
 
+/** How servers name the field that they reject in words, if they name it nowhere else. */
+const IN_WORDS = [
+  // Pydantic's list of problems as a text, which vLLM sends.
+  /'loc': \('body', '(\w{1,64})'/,
+  /^(\w{1,64}) (?:must be|required)\b/,
+  /^invalid (?:value for )?'?(\w{1,64})\b/i,
+  /^requested image (size) /i,
+] as const;
+
+/** The request field that a rejection is about according to its message; undefined if that names none. */
+export function refusedField(body: unknown): string | undefined {
+  const message = messageOf(body)?.slice(0, MAX_TEXT) ?? '';
+  return IN_WORDS.map((words) => words.exec(message)?.[1]).find(Boolean);
+}
+
 /** The codes and texts of an error body, as far as it is searched: 400 values, six levels deep. */
 export function errorWords(body: unknown): ErrorWords {
   const names: string[] = [];

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '#contract/error-codes.js';
 import { readModerationDetails, type ModerationDetails } from '#contract/moderation-details.js';
 import { BLOCKED, ProviderError } from '../provider-error.js';
-import { errorWords, fieldsOf, unwrapped, type ErrorFields, type ErrorWords } from './error-body.js';
+import { errorWords, fieldsOf, refusedField, unwrapped, type ErrorFields, type ErrorWords } from './error-body.js';
 import { valueAt } from './json-value.js';
 import { isModeration } from './moderation.js';
 
@@ -18,6 +18,8 @@ interface RefusalDetails {
   readonly retryAfter?: number | undefined;
   /** From `Upstream.said`. */
   readonly said?: SaidMessage | undefined;
+  /** What the caller calls a field that the error names; undefined if its value is not the caller's. */
+  readonly callerField?: ((field: string) => string | undefined) | undefined;
   /** Whether a moderated request may have been charged, because the image was generated before it was blocked. */
   readonly blockedCharge?: 'no' | 'maybe';
 }
@@ -38,6 +40,11 @@ const NO_CREDIT_TEXT =
 /** Request fields whose value the caller chooses. */
 const CALLER_FIELDS =
   /^(prompt|size|quality|background|moderation|output_format|output_compression|input_fidelity|user)$/;
+
+/** The field if its value is the caller's choice with every provider. */
+export function chosenField(field: string): string | undefined {
+  return CALLER_FIELDS.test(field) ? field : undefined;
+}
 /** The provider rejected the key, not the order. */
 const KEY_REFUSED: ReadonlySet<number> = new Set([401, 402, 403, 429]);
 /** A proxy reports that it could not reach the server. */
@@ -96,7 +103,11 @@ export function refusal(facts: RefusalDetails): ProviderError {
       isAboutRequest,
     });
   }
-  if (status >= 400) return badRequest(named, fields?.param, status, said?.reason, make);
+  if (status >= 400) {
+    const field = fields?.param ?? (fields && refusedField(facts.body));
+    const param = field === undefined ? undefined : (facts.callerField ?? chosenField)(field);
+    return badRequest(named, param, status, said?.reason, make);
+  }
   return make('upstream_error', `The provider returned an unexpected response (${status}).`, false);
 }
 
@@ -128,7 +139,7 @@ function badRequest(
   if (BAD_IMAGE.test(named.code) || BAD_IMAGE.test(named.type)) {
     return make('invalid_image_file', 'The provider could not use one of the images.', false, about);
   }
-  if (param !== undefined && CALLER_FIELDS.test(param)) {
+  if (param !== undefined) {
     return make('invalid_value', `The provider does not accept this value of ${param}.`, false, { ...about, param });
   }
   return make('upstream_error', `The provider did not accept the request (${status}).`, false, about);

@@ -28,24 +28,17 @@ export function imagePart(name: string, fileName: string, { bytes, contentType }
   return { name, fileName: `${fileName}.${extension}`, contentType, bytes };
 }
 
-/**
- * Text fields first, then files, as every form parser expects; members of objects as `name[member]`. We choose the names, so they need no escaping.
- */
+/** Text fields first, then files, as every form parser expects. We choose the names, so they need no escaping. */
 export function formBody(fields: Readonly<Record<string, unknown>>, files: readonly FilePart[]): RequestBody {
   const boundary = `darkroom-${randomBytes(24).toString('hex')}`;
   const pieces: Buffer[] = [];
   const open = (disposition: string, more = ''): void => {
     pieces.push(Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n${more}\r\n`));
   };
-  const add = (name: string, value: unknown): void => {
-    if (typeof value === 'object' && value !== null) {
-      for (const [member, one] of Object.entries(value)) add(`${name}[${member}]`, one);
-      return;
-    }
+  for (const [name, value] of Object.entries(fields)) {
     open(`name="${name}"`);
-    pieces.push(Buffer.from(`${String(value)}\r\n`));
-  };
-  for (const [name, value] of Object.entries(fields)) add(name, value);
+    pieces.push(Buffer.from(`${typeof value === 'string' ? value : JSON.stringify(value)}\r\n`));
+  }
   for (const { name, fileName, contentType, bytes } of files) {
     open(`name="${name}"; filename="${fileName}"`, `Content-Type: ${contentType}\r\n`);
     pieces.push(bytes, Buffer.from('\r\n'));

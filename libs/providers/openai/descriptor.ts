@@ -2,7 +2,7 @@ import { BASE_VALUES } from '#contract/accepted-values.js';
 import { IMAGES_PATH } from '../http/images-path.js';
 import { FREE_SIZES } from '../offered-size.js';
 import type { ProviderDescriptor } from '../provider-descriptor.js';
-import { OPENAI_OPTIONS } from './options.js';
+import { OPENAI_OPTIONS, takesExtra } from './options.js';
 
 /** OpenAI, and every compatible server. */
 export const OPENAI = {
@@ -26,7 +26,7 @@ export const OPENAI = {
       markup: true,
       svg: true,
       frames: true,
-      extra: true,
+      extra: takesExtra,
     },
     accepts: BASE_VALUES,
     maxN: () => 10,

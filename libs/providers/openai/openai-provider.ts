@@ -8,7 +8,7 @@ import type {
   ProviderImageResult,
 } from '../image-provider.js';
 import { NO_PARTIALS } from '../ignored-options.js';
-import { orderFor, type ImageOrder, type OrderSettings } from './order.js';
+import { callerField, orderFor, type ImageOrder, type OrderSettings } from './order.js';
 import { readResponse, type ResponseImages } from './read-response.js';
 import { StreamRefused } from './stream-refused.js';
 
@@ -42,7 +42,7 @@ export class OpenAiProvider implements ImageProvider {
   ) {
     this.interrupted = settings.interrupted;
     this.longestCallMs = settings.totalTimeoutMs;
-    this.maskForm = settings.masks === 'inpainting' ? 'white' : 'alpha';
+    this.maskForm = settings.masks === undefined ? 'alpha' : 'white';
     this.upstream = new Upstream(settings);
   }
 
@@ -55,7 +55,7 @@ export class OpenAiProvider implements ImageProvider {
     const order = orderFor(request, this.settings, streamed);
     context.onProgress(1);
     let partials = 0;
-    const answer = await this.order(order, { streamed, n: request.n }, context, (image, index, size) => {
+    const answer = await this.order(order, { streamed, request }, context, (image, index, size) => {
       partials += 1;
       context.onProgress(10 + (80 * partials) / (request.partialImages + 1));
       context.onPartial(image, index, size);
@@ -75,10 +75,11 @@ export class OpenAiProvider implements ImageProvider {
 
   private async order(
     { path, body }: ImageOrder,
-    { streamed, n }: { readonly streamed: boolean; readonly n: number },
+    { streamed, request }: { readonly streamed: boolean; readonly request: ProviderImageRequest },
     { idempotencyKey, traceparent, signal }: ProviderCallContext,
     onPartial: ProviderCallContext['onPartial'],
   ): Promise<ResponseImages> {
+    const { n } = request;
     const accept = streamed ? 'text/event-stream, application/json' : 'application/json';
     const maxBytes = maxAnswerBytes(n, MAX_ANSWER_BYTES) + (streamed ? n * MAX_PARTIALS * MAX_ANSWER_BYTES : 0);
     try {
@@ -89,6 +90,7 @@ export class OpenAiProvider implements ImageProvider {
           maxImageBytes: MAX_IMAGE_BYTES,
           onPartial,
           said: (body) => this.upstream.said(body),
+          callerField: (field) => callerField(request, this.settings, field),
         }),
       );
     } catch (error) {

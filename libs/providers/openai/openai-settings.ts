@@ -22,6 +22,8 @@ export function openAiSettings(
     project: options.project ?? project,
     imageSizes: config.imageSizes,
     masks: options.masks,
+    autoSize: options.auto_size,
+    extra: options.extra,
     stream: options.stream ?? config.stream,
     responseFormat: options.response_format ?? config.responseFormat,
     interrupted: entry.interrupted,

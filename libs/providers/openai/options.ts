@@ -1,15 +1,26 @@
+import { EXTRA_NAME } from '#contract/extra-fields.js';
+import type { TakesExtra } from '../provider-descriptor.js';
 import { callTimeouts, type CallTimeouts } from '../provider-options.js';
 
 /** The `options` of entries of type `openai`; the OPENAI_... settings are the defaults. */
 export interface OpenAiOptions extends CallTimeouts {
   readonly stream?: boolean;
   readonly response_format?: 'b64_json' | 'url';
-  readonly masks?: 'inpainting';
+  readonly masks?: 'inpainting' | 'white';
+  readonly auto_size?: boolean;
+  /**
+   * Where the server expects the extra fields of requests, by their names there: a path of names with dots. Others are
+   * left out. Absent: all of them are sent as they are.
+   */
+  readonly extra?: Readonly<Record<string, string>>;
   readonly organization?: string;
   readonly project?: string;
   /** Only for chats. */
   readonly stream_usage?: boolean;
 }
+
+/** For fields of one server; the names before the last one are objects. */
+const PATH = '^[A-Za-z][A-Za-z0-9_]*(\\.[A-Za-z][A-Za-z0-9_]*){0,3}$';
 
 const NAME = { type: 'string', pattern: '^[\\x21-\\x7e]+$' };
 
@@ -20,7 +31,23 @@ export const OPENAI_OPTIONS = {
   properties: {
     stream: { type: 'boolean', description: 'Whether images are requested as a stream, with partial images.' },
     response_format: { enum: ['b64_json', 'url'], description: 'How servers other than OpenAI return an image.' },
-    masks: { enum: ['inpainting'], description: 'For LocalAI, whose masks go to /v1/images/inpainting.' },
+    masks: {
+      enum: ['inpainting', 'white'],
+      description:
+        'Masks of the server are white where the image is repainted; inpainting: they go to /images/inpainting, as LocalAI expects.',
+    },
+    auto_size: {
+      type: 'boolean',
+      description: 'No: for servers that reject size auto. Images get the tier’s square, and edits no size.',
+    },
+    extra: {
+      type: 'object',
+      maxProperties: 32,
+      propertyNames: { pattern: EXTRA_NAME },
+      additionalProperties: { type: 'string', pattern: PATH },
+      description:
+        'The server’s names of the extra fields that it accepts, such as { "steps": "num_inference_steps" }; others are left out.',
+    },
     organization: { ...NAME, description: 'Sent as OpenAI-Organization.' },
     project: { ...NAME, description: 'Sent as OpenAI-Project.' },
     stream_usage: {
@@ -30,3 +57,7 @@ export const OPENAI_OPTIONS = {
     ...callTimeouts,
   },
 } as const;
+
+/** Whether a server with these options is sent a field of `extra`. */
+export const takesExtra: TakesExtra = (name, { extra }) =>
+  typeof extra !== 'object' || extra === null || Object.hasOwn(extra, name);

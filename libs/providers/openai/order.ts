@@ -1,6 +1,8 @@
 import { IMAGES_PATH } from '../http/images-path.js';
 import { formBody, imagePart, jsonBody, type FilePart, type RequestBody } from '../http/request-body.js';
 import type { ProviderImageRequest, ProviderInputImage } from '../image-provider.js';
+import { chosenField } from '../http/failures.js';
+import { warnExtra } from '../ignored-options.js';
 import { knownQuality } from '../known-quality.js';
 import { FREE_SIZES, gridSize, offeredSize, sizeOf, textOfSize } from '../offered-size.js';
 import { ProviderError } from '../provider-error.js';
@@ -11,8 +13,12 @@ export interface OrderSettings {
   readonly responseFormat?: 'b64_json' | 'url' | undefined;
   /** `<w>x<h>`; empty = any. */
   readonly imageSizes: readonly string[];
-  /** Masks are sent to a separate endpoint, inverted to white where callers' masks are transparent. */
-  readonly masks?: 'inpainting' | undefined;
+  /** Masks are white where callers' masks are transparent; `inpainting`: and sent to a separate endpoint. */
+  readonly masks?: 'inpainting' | 'white' | undefined;
+  /** False: it does not accept the size auto. */
+  readonly autoSize?: boolean | undefined;
+  /** The server's names of the extra fields that it accepts; undefined: it accepts all of them by their own names. */
+  readonly extra?: Readonly<Record<string, string>> | undefined;
 }
 
 const COMPRESSED: readonly string[] = ['jpeg', 'webp'];
@@ -34,13 +40,14 @@ export interface ImageOrder {
 export function orderFor(request: ProviderImageRequest, settings: OrderSettings, streamed: boolean): ImageOrder {
   const warnings: string[] = [];
   const isEdit = request.images.length > 0;
-  const size = sizeFor(request, request.sizes ?? settings.imageSizes);
+  const size = sizeFor(request, request.sizes ?? settings.imageSizes, settings.autoSize !== false);
+  const { [PROMPT_BLOCK]: inPrompt, ...extra } = extraFields(request, settings, warnings);
   const fields = {
-    ...request.extra,
+    ...extra,
     model: settings.imageModel ?? request.model,
-    prompt: cleanPrompt(request.prompt, warnings),
+    prompt: withBlock(cleanPrompt(request.prompt, warnings), inPrompt),
     n: request.n,
-    size,
+    size: size === 'auto' && settings.autoSize === false ? undefined : size,
     quality: knownQuality(request.quality, warnings),
     background: request.background,
     moderation: isEdit ? warnIgnored('moderation', request.moderation, warnings) : request.moderation,
@@ -49,7 +56,7 @@ export function orderFor(request: ProviderImageRequest, settings: OrderSettings,
     complexity: request.complexity,
     frame_count: request.frameCount,
     frame_duration_ms: request.frameDurationMs,
-    svg: request.outputFormat === 'svg' ? request.svg : undefined,
+    ...svgAuthor(request, isEdit),
     output_compression: COMPRESSED.includes(request.outputFormat) ? request.outputCompression : undefined,
     user: request.user,
     safety_identifier: request.safetyIdentifier,
@@ -72,6 +79,12 @@ export function orderFor(request: ProviderImageRequest, settings: OrderSettings,
   return { path: '/images/edits', body: formBody(given, files), size, warnings };
 }
 
+/** As OpenAI's SDK sends it: in a form, each member is a field. */
+function svgAuthor({ outputFormat, svg }: ProviderImageRequest, isForm: boolean): Record<string, unknown> {
+  if (outputFormat !== 'svg' || svg === undefined) return {};
+  return isForm ? { 'svg[model]': svg.model, 'svg[reasoning][effort]': svg.reasoning?.effort } : { svg };
+}
+
 /** LocalAI inpaints a single image; it would ignore others, and so generate a different image than ordered. */
 function inpaintingFiles({ images, model }: ProviderImageRequest, mask: ProviderInputImage): FilePart[] {
   const [image] = images;
@@ -85,15 +98,67 @@ function inpaintingFiles({ images, model }: ProviderImageRequest, mask: Provider
   return [imagePart('image', 'image', image), imagePart('mask', 'mask', mask)];
 }
 
-function sizeFor({ width, height }: ProviderImageRequest, offered: readonly string[]): string {
+/**
+ * A server that accepts no `auto` draws the tier's square instead, and decides about the size of edits, because most
+ * follow their first image.
+ */
+function sizeFor(request: ProviderImageRequest, offered: readonly string[], autoSize: boolean): string {
+  const edge = autoSize || request.images.length > 0 ? undefined : request.squareEdge;
+  const { width = edge, height = edge } = request;
   if (width === undefined || height === undefined) return 'auto';
   const wanted = { width, height };
   return textOfSize(offered.length === 0 ? gridSize(wanted, FREE_SIZES) : offeredSize(wanted, offered.map(sizeOf)));
 }
 
+/** The extra fields in the server's terms. */
+function extraFields(
+  { extra = {} }: ProviderImageRequest,
+  { extra: names }: OrderSettings,
+  warnings: string[],
+): Record<string, unknown> {
+  const fields: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(extra)) {
+    const path = names === undefined ? name : Object.hasOwn(names, name) ? names[name] : undefined;
+    if (path === undefined) warnExtra({ extra: { [name]: value } }, warnings);
+    else put(fields, path.split('.'), value);
+  }
+  return fields;
+}
+
+function put(fields: Record<string, unknown>, [name = '', ...rest]: readonly string[], value: unknown): void {
+  if (rest.length === 0) {
+    fields[name] = value;
+    return;
+  }
+  const found = Object.hasOwn(fields, name) ? fields[name] : undefined;
+  const inner = typeof found === 'object' && found !== null ? (found as Record<string, unknown>) : {};
+  fields[name] = inner;
+  put(inner, rest, value);
+}
+
+/** What the request calls a field that an error of the server names; undefined if the caller did not choose its value. */
+export function callerField(
+  { extra = {} }: ProviderImageRequest,
+  { extra: names }: OrderSettings,
+  field: string,
+): string | undefined {
+  const sent = Object.keys(extra);
+  const isIt = (name: string): boolean => (names === undefined ? name : names[name]?.split('.').at(-1)) === field;
+  return sent.find(isIt) ?? chosenField(field);
+}
+
 function warnIgnored(name: string, value: string | undefined, warnings: string[]): undefined {
   if (value !== undefined && value !== 'auto')
     warnings.push(`The provider does not support ${name} with images, so it was ignored.`);
+}
+
+/** What sd-server reads from the prompt, because it knows no other fields than OpenAI's: JSON between tags of this name. */
+const PROMPT_BLOCK = 'sd_cpp_extra_args';
+
+/** In JSON without `<`, a caller's text can't end the block. */
+function withBlock(prompt: string, values: unknown): string {
+  if (values === undefined) return prompt;
+  return `${prompt} <${PROMPT_BLOCK}>${JSON.stringify(values).replaceAll('<', '\\u003c')}</${PROMPT_BLOCK}>`;
 }
 
 const CONTROL_BLOCK = /<sd_cpp_extra_args>[\s\S]*?<\/sd_cpp_extra_args>/gi;

@@ -29,6 +29,8 @@ interface ReadingOptions {
   readonly maxImageBytes: number;
   readonly onPartial: ProviderCallContext['onPartial'];
   readonly said: Upstream['said'];
+  /** What the request calls a field that an error of the server names. */
+  readonly callerField: (field: string) => string | undefined;
 }
 
 /** Statuses with which servers reject unknown fields. */
@@ -141,13 +143,13 @@ async function readOrRefuse(
 
 async function readRefusal(
   { status, retryAfter, body }: UpstreamResponse,
-  { streamed, said }: ReadingOptions,
+  { streamed, said, callerField }: ReadingOptions,
 ): Promise<ProviderError> {
   const { isJson, value } = await errorBody(body);
   const isOwnFormat = isJson && errorOf(valueAt(unwrapped(value), 'error')) !== undefined;
   const isKnown = status < 500 ? isJson : isOwnFormat;
   const fields = isKnown ? fieldsOf(value) : undefined;
-  const error = refusal({ status, fields, body: value, retryAfter, said: said(value) });
+  const error = refusal({ status, fields, body: value, retryAfter, said: said(value), callerField });
   if (!streamed || !FIELD_REFUSED.has(status) || error.code !== 'upstream_error') return error;
   const isNamed = fields?.param === 'stream' || fields?.param === 'partial_images';
   const words = [messageOf(value) ?? '', ...errorWords(value).names].join(' ').trim();

@@ -21,7 +21,7 @@ export const SANDBOX = {
       markup: true,
       svg: true,
       frames: true,
-      extra: false,
+      extra: () => false,
     },
     accepts: BASE_VALUES,
     maxN: () => 10,

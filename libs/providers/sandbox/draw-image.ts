@@ -62,7 +62,9 @@ export function drawPartial(
 ): Promise<Buffer> {
   const edge = PARTIAL_EDGES[index] ?? PARTIAL_EDGES[2];
   const small = openImage(image).resize(edge, edge, { fit: 'inside', withoutEnlargement: true });
-  return withImageSlot(() => encodeAs(index === 0 ? small.blur(4) : small, format === 'svg' ? 'png' : format, PARTIAL_QUALITY).toBuffer());
+  return withImageSlot(() =>
+    encodeAs(index === 0 ? small.blur(4) : small, format === 'svg' ? 'png' : format, PARTIAL_QUALITY).toBuffer(),
+  );
 }
 
 /** Exact size of the image: the requested one, else the first image's for an edit, else the tier's square. */

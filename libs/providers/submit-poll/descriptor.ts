@@ -15,7 +15,7 @@ const takes: SupportedOptions = {
   markup: false,
   svg: false,
   frames: false,
-  extra: true,
+  extra: () => true,
 };
 
 async function load(): Promise<MakeAdapter> {

@@ -1,4 +1,4 @@
-import { adaptationsFor } from '#catalog/adaptations.js';
+import { adaptationsFor, sendsExtra } from '#catalog/adaptations.js';
 import { findModel, type Catalog, type ModelEntry } from '#catalog/catalog.js';
 import {
   BASE_VALUES,
@@ -130,13 +130,14 @@ export function decideOrder(asked: Asked, caller: Caller, terms: Terms): Order {
   const extras = extrasOf(asked, model);
   const draft: Draft = { asked, caller, terms, model, accepts, extras, size, outputFormat };
   for (const rule of RULES) rule(draft);
-  const unknown = asked.ignored.filter((name) => !extras.some((extra) => extra.name === name));
+  const sent = extras.filter((extra) => isSent(extra, draft));
+  const unknown = asked.ignored.filter((name) => !sent.some((extra) => extra.name === name));
   const ignored = [...unknown, ...withoutEffect(draft)];
   return {
     action,
     model: model?.name ?? DEFAULT_IMAGE_MODEL,
     prompt: wellFormed(fields.prompt),
-    options: taskOptions(draft, ignored),
+    options: taskOptions({ ...draft, extras: sent }, ignored),
     callbackUrl: fields.callback_url ?? null,
     images: asked.files ?? referencesIn(asked),
     format: fields.response_format ?? caller.defaultResponseFormat ?? terms.config.defaultResponseFormat,
@@ -223,6 +224,13 @@ function validExtras({ extras }: Draft): void {
     const problem = extraProblem(field, name, value);
     if (problem) throw new AppError(problem.code, problem.message, { param: name });
   }
+}
+
+/** Whether a route can do something with it. Of a strict request, it is reported like any other option (`assertExact`). */
+function isSent({ name }: Extra, { asked: { action, fields, files }, model, terms: { catalog } }: Draft): boolean {
+  if (model === undefined || fields.strict === true) return true;
+  const withImages = action === 'edit' || files !== undefined || (fields.image_urls?.length ?? 0) > 0;
+  return sendsExtra(model, catalog, name, withImages);
 }
 
 function modelOfTheKey({ caller, model }: Draft): void {

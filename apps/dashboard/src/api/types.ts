@@ -44,6 +44,8 @@ export type ImageOrder = Readonly<Record<'model' | 'prompt' | 'size' | 'quality'
   readonly frame_count?: number;
   readonly frame_duration_ms?: number;
   readonly n: number;
+  /** Values of fields that only this model has; they are sent beside the others. */
+  readonly extra?: Readonly<Record<string, string | number | boolean>>;
 };
 
 export type Usage = Schema['UsageListView'];

@@ -59,3 +59,11 @@ it('tells files of one name apart, and from the mask', () => {
 it('shows the task where the key is answered with one', () => {
   expect(snippetsOf({ ...request, answeredByTask: true }, 'sk-1', 'http://host')['Node']).toMatch(/data\[0\]\);$/);
 });
+
+it('asks for fields that only this model has, in Python beside what OpenAI knows', () => {
+  const extra = { seed: 7, negative_prompt: 'a "blur"', tiling: true };
+  const { curl, Node, Python } = snippetsOf({ ...request, extra }, 'sk-1', 'http://host');
+  expect(curl).toContain('"seed": 7,\n    "negative_prompt": "a \\"blur\\"",\n    "tiling": true,');
+  expect(Node).toContain('  seed: 7,\n');
+  expect(Python).toContain('extra_body={"resolution":"1k","seed":7,"negative_prompt":"a \\"blur\\"","tiling":True}');
+});

@@ -1,5 +1,7 @@
 import { serviceUrl } from '../api/place.ts';
 
+type Value = string | number | boolean;
+
 /** The parameters of an image request, named as in the public API. */
 export interface SnippetRequest {
   readonly model: string;
@@ -11,6 +13,8 @@ export interface SnippetRequest {
   readonly n?: number;
   /** Further options, by their names in the API. */
   readonly options?: Readonly<Record<string, string | number>>;
+  /** Fields that only this model has. */
+  readonly extra?: Readonly<Record<string, Value>>;
   /** Names of the files to edit; none: a generation. */
   readonly files?: readonly string[];
   /** What lies over the first of the files. */
@@ -76,7 +80,7 @@ export function distinctNames(names: readonly string[]): string[] {
   });
 }
 
-type Field = [name: string, value: string | number];
+type Field = [name: string, value: Value];
 
 interface RequestParts {
   readonly curl: string;
@@ -90,7 +94,7 @@ function generationOf(request: SnippetRequest): RequestParts {
   return {
     curl: `  -H "Content-Type: application/json" \\\n  -d ${shellQuote(body)}`,
     Node: fields.map(([name, value]) => `${name}: ${quote(value)}`),
-    Python: pythonFields(fields),
+    Python: pythonFields(fields, request),
   };
 }
 
@@ -114,30 +118,45 @@ function editOf(request: SnippetRequest): RequestParts {
     Python: [
       `image=[${files.map(open).join(', ')}]`,
       ...over.map(([name, file]) => `${name}=${open(file)}`),
-      ...pythonFields(fields),
+      ...pythonFields(fields, request),
     ],
   };
 }
 
 /** Requests a URL, because the samples print it and the defaults of keys and deployments differ. */
-function fieldsOf({ model, prompt, size, resolution, quality, n, options }: SnippetRequest): Field[] {
+function fieldsOf({ model, prompt, size, resolution, quality, n, options, extra }: SnippetRequest): Field[] {
   const images = n === 1 ? undefined : n;
-  const all = { model, prompt, size, resolution, quality, n: images, ...options, response_format: 'url' };
+  const all: Record<string, Value | undefined> = {
+    model,
+    prompt,
+    size,
+    resolution,
+    quality,
+    n: images,
+    ...options,
+    ...extra,
+    response_format: 'url',
+  };
   return Object.entries(all).filter((entry): entry is Field => entry[1] !== undefined && entry[1] !== '');
 }
 
 /** The Python client passes parameters unknown to OpenAI only as `extra_body`. */
-function pythonFields(fields: readonly Field[]): string[] {
-  const extra = fields.filter(([name]) => name === 'resolution');
-  const known = fields.filter(([name]) => name !== 'resolution');
+function pythonFields(fields: readonly Field[], { extra = {} }: SnippetRequest): string[] {
+  const isUnknown = ([name]: Field): boolean => name === 'resolution' || Object.hasOwn(extra, name);
+  const unknown = fields.filter(isUnknown).map(([name, value]) => `${quote(name)}:${pythonValue(value)}`);
+  const known = fields.filter((field) => !isUnknown(field));
   return [
     ...known.map(([name, value]) => `${name}=${quote(value)}`),
-    ...(extra.length === 0 ? [] : [`extra_body=${JSON.stringify(Object.fromEntries(extra))}`]),
+    ...(unknown.length === 0 ? [] : [`extra_body={${unknown.join(',')}}`]),
   ];
 }
 
+function pythonValue(value: Value): string {
+  return typeof value === 'boolean' ? (value ? 'True' : 'False') : quote(value);
+}
+
 /** For prompts and file names, string literals of Python and JavaScript are the same as in JSON. */
-const quote = (value: string | number): string => JSON.stringify(value);
+const quote = (value: Value): string => JSON.stringify(value);
 const shellQuote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 /** In curl's forms, commas, semicolons and quotation marks have special meanings. */
 const curlQuote = (file: string): string =>

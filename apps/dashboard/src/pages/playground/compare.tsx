@@ -163,7 +163,7 @@ function preparedOf(
     choices,
     settings,
     like,
-    order: orderOf(prompt, settings, like) satisfies ImageOrder,
+    order: orderOf(prompt, settings, like, choices.extra) satisfies ImageOrder,
     overlay: overlayFor(choices, files, overlay),
   };
 }

@@ -1,7 +1,8 @@
-import { Group, Select, Stack, Text } from '@mantine/core';
+import { Group, NumberInput, Select, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import type { Model } from '../../api/types.ts';
 import { dimensions } from '../../parts/format.ts';
 import { ShapePicker, TierPicker } from '../../parts/shape-picker.tsx';
+import type { ExtraChoice } from './extra-fields.ts';
 import type { LikeSize } from './reference-shape.ts';
 import { REFERENCE_SHAPE, type Choices, type ImageSettings } from './settings.ts';
 
@@ -40,8 +41,8 @@ interface SettingsFieldsProps {
 
 /** The settings of the image. */
 export function SettingsFields({ choices, settings, like, onChange }: SettingsFieldsProps) {
-  const pick = (name: Exclude<keyof ImageSettings, 'n'>) => (value: string) => onChange({ [name]: value });
-  const bound = (name: Exclude<keyof ImageSettings, 'n' | 'model' | 'size' | 'resolution'>) => ({
+  const pick = (name: Exclude<keyof ImageSettings, 'n' | 'extra'>) => (value: string) => onChange({ [name]: value });
+  const bound = (name: Exclude<keyof ImageSettings, 'n' | 'extra' | 'model' | 'size' | 'resolution'>) => ({
     value: settings[name],
     onChange: pick(name),
   });
@@ -85,7 +86,64 @@ export function SettingsFields({ choices, settings, like, onChange }: SettingsFi
           />
         </Group>
       )}
+      {choices.extra.length > 0 && (
+        <SimpleGrid cols={2}>
+          {choices.extra.map((choice) => (
+            <ExtraInput
+              key={choice.name}
+              choice={choice}
+              value={settings.extra?.[choice.name] ?? ''}
+              onChange={(text) => onChange({ extra: { ...settings.extra, [choice.name]: text } })}
+            />
+          ))}
+        </SimpleGrid>
+      )}
     </Stack>
+  );
+}
+
+interface ExtraInputProps {
+  readonly choice: ExtraChoice;
+  readonly value: string;
+  readonly onChange: (text: string) => void;
+}
+
+/** The input of a field that only some models have; empty: the provider decides. */
+function ExtraInput({
+  choice: { name, type, min, max, enum: texts, max_length: length },
+  value,
+  onChange,
+}: ExtraInputProps) {
+  const label = name.replaceAll('_', ' ').replace(/^./, (first) => first.toUpperCase());
+  const common = { label, placeholder: 'Default' };
+  if (type === 'boolean' || texts !== undefined) {
+    const data = texts ?? [
+      { value: 'true', label: 'Yes' },
+      { value: 'false', label: 'No' },
+    ];
+    return <Select {...common} clearable data={data} value={value || null} onChange={(next) => onChange(next ?? '')} />;
+  }
+  if (type === 'string') {
+    return (
+      <TextInput
+        {...common}
+        maxLength={length}
+        value={value}
+        onChange={({ currentTarget }) => onChange(currentTarget.value)}
+      />
+    );
+  }
+  return (
+    <NumberInput
+      {...common}
+      allowDecimal={type === 'number'}
+      // Otherwise, numbers would be out of reach whose first digits are too small.
+      clampBehavior="blur"
+      {...(min === undefined ? {} : { min })}
+      {...(max === undefined ? {} : { max })}
+      value={value}
+      onChange={(next) => onChange(String(next))}
+    />
   );
 }
 

@@ -47,4 +47,31 @@ describe('the settings of an order', () => {
       frame_duration_ms: '200',
     });
   });
+
+  it('have the fields that only this model has, within its bounds, and none of another one', () => {
+    const extra = {
+      seed: { type: 'integer', min: 0, max: 99 },
+      guidance: { type: 'number', min: 0, max: 20 },
+      sampler: { type: 'string', enum: ['euler', 'ddim'] },
+      negative_prompt: { type: 'string', max_length: 10 },
+      tiling: { type: 'boolean' },
+    };
+    const model = { ...MOVING, capabilities: { ...MOVING.capabilities, extra } } as Model;
+    const orderWith = (texts: Record<string, string>, of = model) => {
+      const wanted = { ...START, extra: texts };
+      const choices = choicesOf(of, false, wanted);
+      return orderOf('a fox', fitted(wanted, choices), undefined, choices.extra).extra;
+    };
+    const asked = { seed: '7', guidance: '3.5', sampler: 'ddim', negative_prompt: 'blur', tiling: 'false' };
+    const values = { seed: 7, guidance: 3.5, sampler: 'ddim', negative_prompt: 'blur', tiling: false };
+    expect(orderWith(asked)).toEqual(values);
+    expect(
+      orderWith({ seed: '100', guidance: '-1', sampler: 'dpm', negative_prompt: 'x'.repeat(11), tiling: '' }),
+    ).toEqual({});
+    expect(orderWith({ seed: '1.5' })).toEqual({});
+    expect(orderWith(asked, STILL)).toEqual({});
+    const options = { output_format: 'png', ...values };
+    const task = { model: 'moving', size: '1:1', resolution: '1k', options } as unknown as TaskDetail;
+    expect(orderWith(settingsOf(task, START).extra as Record<string, string>)).toEqual(values);
+  });
 });

@@ -1,6 +1,7 @@
 import type { QuotedOrder } from '../../api/quotes.ts';
 import type { ImageOrder, Model, TaskDetail } from '../../api/types.ts';
 import { quotedTier } from '../../parts/quote.ts';
+import { extraChoices, extraValues, fittedExtra, type ExtraChoice, type ExtraTexts } from './extra-fields.ts';
 import { NO_CHOICE, shapeOf, sizeLike, type LikeSize, type Pixels } from './reference-shape.ts';
 
 /** Leaves a choice to the provider. */
@@ -20,7 +21,11 @@ export type ImageSettings = Readonly<
     | 'frame_duration_ms',
     string
   >
-> & { readonly n: number };
+> & {
+  readonly n: number;
+  /** Fields that only some models have. */
+  readonly extra?: ExtraTexts;
+};
 
 /** Without a model: the default depends on the available ones. */
 export const START: ImageSettings = {
@@ -68,6 +73,7 @@ export interface Choices {
   /** Of a GIF; `auto` alone: the image is not one that moves. */
   readonly frameCounts: readonly string[];
   readonly frameTimes: readonly string[];
+  readonly extra: readonly ExtraChoice[];
   /** Maximum images per order. */
   readonly mostImages: number;
   /** Maximum reference images; 0: not accepted. */
@@ -96,6 +102,7 @@ export function choicesOf(model: Model | undefined, isEdit: boolean, chosen: Ima
     frameCounts: moves ? [AUTO, ...FRAME_COUNTS] : [AUTO],
     frameTimes: moves ? [AUTO, ...FRAME_TIMES] : [AUTO],
     backgrounds: isOpaque ? ['auto', 'opaque'] : ['auto', 'opaque', 'transparent'],
+    extra: extraChoices(model),
     mostImages: chosen.output_format === 'svg' ? 1 : (limits?.n ?? 1),
     mostReferences: mostReferencesOf(model),
     masks: capabilities?.masks !== false,
@@ -117,6 +124,7 @@ export function fitted(settings: ImageSettings, choices: Choices): ImageSettings
     frame_count: ifListed(choices.frameCounts, settings.frame_count),
     frame_duration_ms: ifListed(choices.frameTimes, settings.frame_duration_ms),
     n: Math.min(settings.n, choices.mostImages),
+    extra: fittedExtra(settings.extra ?? {}, choices.extra),
   };
 }
 
@@ -127,14 +135,21 @@ export function likeOf(settings: ImageSettings, model: Model | undefined, refere
 }
 
 /** The order for adjusted settings; `like` as above. */
-export function orderOf(prompt: string, settings: ImageSettings, like: LikeSize | undefined): ImageOrder {
-  const { resolution, background, complexity, frame_count: frames, frame_duration_ms: frameMs, n, ...rest } = settings;
+export function orderOf(
+  prompt: string,
+  settings: ImageSettings,
+  like: LikeSize | undefined,
+  extra: readonly ExtraChoice[] = [],
+): ImageOrder {
+  const { resolution, background, complexity, frame_count: frames, frame_duration_ms: frameMs, ...rest } = settings;
+  const { n, extra: texts = {}, ...named } = rest;
   const size = like?.size ?? settings.size;
   return {
-    ...rest,
+    ...named,
     prompt,
     size,
     n,
+    extra: extraValues(texts, extra),
     // The tier has no meaning with a size in pixels.
     ...(size.includes('x') ? {} : { resolution }),
     ...(background === 'auto' ? {} : { background }),
@@ -166,6 +181,8 @@ export function settingsOf(task: TaskDetail, before: ImageSettings): ImageSettin
     complexity: typeof complexity === 'string' ? complexity : AUTO,
     frame_count: typeof frames === 'number' ? String(frames) : AUTO,
     frame_duration_ms: typeof frameMs === 'number' ? String(frameMs) : AUTO,
+    // Among other options, which no model has as an extra field.
+    extra: Object.fromEntries(Object.entries(task.options).map(([name, value]) => [name, String(value)])),
   };
 }
 

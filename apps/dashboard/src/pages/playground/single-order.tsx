@@ -47,7 +47,7 @@ export function SingleOrder({ draft, models, onChange: change }: SingleOrderProp
   const settings = fitted(draft.settings, choices);
   const reference = useImageSize(files[0]);
   const like = likeOf(settings, model, reference);
-  const order = orderOf(prompt, settings, like);
+  const order = orderOf(prompt, settings, like, choices.extra);
   const content = JSON.stringify(order);
   // If a response is lost, the key stays the same, so sending again creates no second task.
   const idempotencyKey = useMemo(newIdempotencyKey, [content, files, overlay, accepted]);

@@ -18,14 +18,16 @@ export async function submit(
   overlay: Overlay | null,
   idempotencyKey: string,
 ): Promise<AcceptedTask> {
+  const { extra, ...named } = order;
+  const fields = { ...extra, ...named };
   if (files.length === 0) {
-    const body = { ...order, ...partialsOf(order) };
+    const body = { ...fields, ...partialsOf(order) };
     return await send<AcceptedTask>('POST', '/images', body, idempotencyKey);
   }
   const form = new FormData();
   const partials = partialsOf(order);
   if ('partial_images' in partials) form.append('stream', 'true');
-  for (const [name, value] of Object.entries({ ...order, ...partials })) form.append(name, String(value));
+  for (const [name, value] of Object.entries({ ...fields, ...partials })) form.append(name, String(value));
   for (const file of files) form.append('image[]', file, file.name);
   if (overlay !== null) form.append(overlay.kind, overlay.image, `${overlay.kind}.png`);
   return await send<AcceptedTask>('POST', '/edits', form, idempotencyKey);
