@@ -96,7 +96,7 @@ describe('LinkSigner', () => {
     'checks/x-1.png',
     'results/../inputs/x-1.png',
     'results/a/b-1.png',
-    'results/task_1-1.svg',
+    'results/task_1-1.tiff',
   ])('never links %s', (key) => {
     expect(() => signer.sign(key, expiresAt)).toThrow('only results');
     expect(() => linkOf({}, NOW, key)).toThrow('only results');
@@ -140,7 +140,7 @@ describe('ResultLinks', () => {
 describe('resultOfFileName', () => {
   it('finds the object and type behind a name, and nothing behind other names', () => {
     expect(resultOfFileName('task_1-2.jpeg')).toEqual({ key: 'results/task_1-2.jpeg', contentType: 'image/jpeg' });
-    for (const name of ['', 'x.png', '../x-1.png', 'x-1.png/y', 'x-1.svg', 'x-1.png\n'])
+    for (const name of ['', 'x.png', '../x-1.png', 'x-1.png/y', 'x-1.tiff', 'x-1.png\n'])
       expect(resultOfFileName(name)).toBeUndefined();
   });
 });
