@@ -18,6 +18,7 @@ const BASE_URL = '^https?://[^\\s?#@]+$';
 const VARIABLE = '^[A-Z_][A-Z0-9_]*$';
 const SIZE = '^[1-9]\\d{1,4}x[1-9]\\d{1,4}$';
 const DAY = '^\\d{4}-\\d{2}-\\d{2}$';
+const REGION = '^[a-z0-9][a-z0-9-]{0,31}$';
 const CURRENCY = '^[A-Z]{3}$';
 const EXTRA_NAME = '^[a-z][a-z0-9_]{0,63}$';
 
@@ -30,6 +31,7 @@ export const PATTERN_MEANINGS: Readonly<Record<string, string>> = {
   [SIZE]: 'a size in pixels, such as 1024x1536',
   [DAY]: 'a day, such as 2026-01-31',
   [EXTRA_NAME]: 'up to 64 lowercase letters, digits and _, and begin with a letter',
+  [REGION]: 'up to 32 lowercase letters, digits and -, and begin with a letter or digit',
   [CURRENCY]: 'the three letters of a currency, such as USD',
 };
 
@@ -125,6 +127,50 @@ const tierPrice = {
   ],
 } as const;
 
+/** What a server has, and a provider that is a single server. */
+const serverFields = {
+  base_url: { type: 'string', pattern: BASE_URL, description: 'Base URL, without query and credentials.' },
+  keys: {
+    type: 'array',
+    minItems: 1,
+    description: 'API keys that share the load, given as names of environment variables.',
+    items: {
+      type: 'object',
+      required: ['env'],
+      additionalProperties: false,
+      properties: {
+        name: { ...name, description: 'Name shown in logs and timelines; default: the variable name in lowercase.' },
+        env: { type: 'string', pattern: VARIABLE, description: 'Name of an environment variable.' },
+      },
+    },
+  },
+  limits: {
+    type: 'object',
+    additionalProperties: false,
+    description: 'Limits across all workers.',
+    properties: {
+      concurrency: { type: 'integer', minimum: 1, description: 'Maximum concurrent calls.' },
+      starts_per_minute: { type: 'integer', minimum: 1, description: 'Maximum calls started per minute.' },
+    },
+  },
+  region: { type: 'string', pattern: REGION, description: 'Where images are generated; requests can be pinned to it.' },
+} as const;
+
+/** The list of a provider's servers; `fields` is what each of them has besides its name. */
+const serverList = <Fields extends object>(fields: Fields) =>
+  ({
+    type: 'array',
+    minItems: 1,
+    maxItems: 32,
+    description: 'Equal servers that share the load, instead of one base_url.',
+    items: {
+      type: 'object',
+      required: ['name'],
+      additionalProperties: false,
+      properties: { name: { ...name, description: 'Name shown in logs, metrics and timelines.' }, ...fields },
+    },
+  }) as const;
+
 const provider = {
   type: 'object',
   required: ['type'],
@@ -134,30 +180,8 @@ const provider = {
       enum: Object.keys(DESCRIPTORS),
       description: 'Protocol of the provider.',
     },
-    base_url: { type: 'string', pattern: BASE_URL, description: 'Base URL, without query and credentials.' },
-    keys: {
-      type: 'array',
-      minItems: 1,
-      description: 'API keys that share the load, given as names of environment variables.',
-      items: {
-        type: 'object',
-        required: ['env'],
-        additionalProperties: false,
-        properties: {
-          name: { ...name, description: 'Name shown in logs and timelines; default: the variable name in lowercase.' },
-          env: { type: 'string', pattern: VARIABLE, description: 'Name of an environment variable.' },
-        },
-      },
-    },
-    limits: {
-      type: 'object',
-      additionalProperties: false,
-      description: 'Limits across all workers.',
-      properties: {
-        concurrency: { type: 'integer', minimum: 1, description: 'Maximum concurrent calls.' },
-        starts_per_minute: { type: 'integer', minimum: 1, description: 'Maximum calls started per minute.' },
-      },
-    },
+    ...serverFields,
+    servers: serverList(serverFields),
     interrupted: {
       enum: ['fail', 'retry'],
       description: 'What happens to a task whose call may have been charged but returned no image.',
@@ -167,21 +191,25 @@ const provider = {
   },
 } as const;
 
-/** A provider in the console: its keys are stored encrypted in the database, so it names no environment variables. */
+/** Keys in the console are stored encrypted in the database, so they name no environment variables. */
+const sealedKeys = {
+  type: 'array',
+  minItems: 1,
+  items: {
+    type: 'object',
+    required: ['name', 'sealed'],
+    additionalProperties: false,
+    properties: { name, sealed: { type: 'string' } },
+  },
+} as const;
+
+/** A provider in the console. */
 const consoleProvider = {
   ...provider,
   properties: {
     ...provider.properties,
-    keys: {
-      type: 'array',
-      minItems: 1,
-      items: {
-        type: 'object',
-        required: ['name', 'sealed'],
-        additionalProperties: false,
-        properties: { name, sealed: { type: 'string' } },
-      },
-    },
+    keys: sealedKeys,
+    servers: serverList({ ...serverFields, keys: sealedKeys }),
   },
 } as const;
 
@@ -331,14 +359,21 @@ export interface CatalogFile {
 }
 
 /** A provider entry, with the file's field names. */
-export interface ProviderSource {
+export interface ProviderSource extends Omit<ServerSource, 'name'> {
   type: string;
-  base_url?: string;
-  keys?: KeySource[];
-  limits?: { concurrency?: number; starts_per_minute?: number };
+  servers?: ServerSource[];
   interrupted?: 'fail' | 'retry';
   free?: boolean;
   options?: Record<string, unknown>;
+}
+
+/** One of a provider's equal servers, with the file's field names. */
+export interface ServerSource {
+  name: string;
+  base_url?: string;
+  keys?: KeySource[];
+  limits?: { concurrency?: number; starts_per_minute?: number };
+  region?: string;
 }
 
 /** A key, identified by its environment variable or its database row. */

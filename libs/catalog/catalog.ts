@@ -1,6 +1,6 @@
 import type { AcceptedValues } from '#contract/accepted-values.js';
 import type { ExtraField } from '#contract/extra-fields.js';
-import type { ProviderEntry } from '#providers/provider-entry.js';
+import type { Provider } from '#providers/provider-entry.js';
 
 /** What a model generates. */
 export type ModelKind = 'image' | 'chat';
@@ -119,7 +119,7 @@ export interface ModelEntry {
 export interface Catalog {
   /** ISO 4217. */
   readonly currency: string;
-  readonly providers: ReadonlyMap<string, ProviderEntry>;
+  readonly providers: ReadonlyMap<string, Provider>;
   /** By model name; use `findModel` to include aliases. */
   readonly models: ReadonlyMap<string, ModelEntry>;
 }

@@ -56,7 +56,7 @@ export function endedText(catalog: Catalog, kind: ModelKind, name: string, now: 
 function endOfRoutes({ ranks }: ModelEntry, { providers }: Catalog): ModelEnd | undefined {
   return ranks
     .flat()
-    .filter(({ provider }) => providers.get(provider)?.baseUrl?.startsWith(OPENAI_HOST))
+    .filter(({ provider }) => providers.get(provider)?.servers.some(({ baseUrl }) => baseUrl?.startsWith(OPENAI_HOST)))
     .flatMap(({ model }) => openAiEnd(model) ?? [])
     .sort((a, b) => a.shutdownDate.localeCompare(b.shutdownDate))[0];
 }

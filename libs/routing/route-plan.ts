@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { adaptationsFor, type RequestedImage } from '#catalog/adaptations.js';
 import type { Catalog, ModelEntry, Route } from '#catalog/catalog.js';
-import type { ProviderEntry, ProviderKey } from '#providers/provider-entry.js';
+import { serverId, type ProviderEntry, type ProviderKey } from '#providers/provider-entry.js';
 import { AppError } from '#contract/app-error.js';
 
-/** One provider, with one of its keys, that may be called. */
+/** One server of a provider, with one of its keys, that may be called. */
 export interface Candidate {
   readonly provider: ProviderEntry;
   readonly key: ProviderKey | undefined;
@@ -14,12 +14,12 @@ export interface Candidate {
   readonly sizes: readonly string[] | undefined;
 }
 
-/** The random choices among routes by weight, and among keys. */
+/** The random choices among routes by weight, and among servers and keys. */
 export interface Chance {
   /** 0 <= x < 1; called for each route of a rank in turn. */
   random(): number;
-  /** Which of the provider's keys comes first: any whole number from 0, taken modulo the number of keys. */
-  firstKey(provider: ProviderEntry): number;
+  /** Which one of so many servers of the provider, or keys of one of them, comes first: any whole number from 0. */
+  first(name: string, count: number): number;
 }
 
 /** What a request requires of a route. */
@@ -35,11 +35,23 @@ export interface RouteNeeds {
   readonly exactly?: RequestedImage;
 }
 
-/** All candidates: the ranks in order, the routes of a rank by weight, and for each route all keys of its provider. */
+/** All candidates: the ranks in order, the routes of a rank by weight, and for each route all servers and keys. */
 export function candidatesOf(ranks: ModelEntry['ranks'], catalog: Catalog, chance: Chance): Candidate[] {
   return ranks
     .flatMap((rank) => byWeight(rank, () => chance.random()))
-    .flatMap((route) => withEachKey(route, catalog, chance));
+    .flatMap((route) => withEachServer(route, catalog, chance));
+}
+
+/** Candidates in a row that are equal but for server and key, from which the limiter chooses. */
+export function poolsOf<One extends Pick<Candidate, 'provider' | 'model'>>(candidates: readonly One[]): One[][] {
+  const pools: One[][] = [];
+  for (const candidate of candidates) {
+    const last = pools.at(-1);
+    const { provider, model } = last?.[0] ?? {};
+    if (provider?.name === candidate.provider.name && model === candidate.model) last?.push(candidate);
+    else pools.push([candidate]);
+  }
+  return pools;
 }
 
 /**
@@ -60,7 +72,7 @@ export function routePlan(model: ModelEntry, catalog: Catalog, needs: RouteNeeds
   let drawn = 0;
   return candidatesOf(left, catalog, {
     random: () => share(`${seed} ${drawn++}`),
-    firstKey: ({ name, keys }) => (keys.length < 2 ? 0 : Math.floor(share(`${seed} ${name}`) * keys.length)),
+    first: (name, count) => (count < 2 ? 0 : Math.floor(share(`${seed} ${name}`) * count)),
   });
 }
 
@@ -107,13 +119,28 @@ function byWeight(rank: readonly Route[], random: () => number): readonly Route[
     .map(({ route }) => route);
 }
 
-function withEachKey({ provider: name, model, sizes }: Route, catalog: Catalog, chance: Chance): Candidate[] {
+/** Each server with one key, then each with its next key: after a failure, another server is more likely to work. */
+function withEachServer({ provider: name, model, sizes }: Route, catalog: Catalog, chance: Chance): Candidate[] {
   const provider = catalog.providers.get(name);
   if (provider === undefined) return [];
-  const { keys } = provider;
-  if (keys.length === 0) return [{ provider, key: undefined, model, sizes }];
-  const first = chance.firstKey(provider);
-  return keys.map((_, index) => ({ provider, key: keys[(first + index) % keys.length], model, sizes }));
+  const servers = rotated(provider.servers, chance.first(name, provider.servers.length));
+  const calls = servers.map((server) => ({ server, keys: keysInTurn(server, chance) }));
+  const rounds = Math.max(...calls.map(({ keys }) => keys.length));
+  return Array.from({ length: rounds }, (_, round) => round).flatMap((round) =>
+    calls.flatMap(({ server, keys }) =>
+      round < keys.length ? [{ provider: server, key: keys[round], model, sizes }] : [],
+    ),
+  );
+}
+
+function keysInTurn(server: ProviderEntry, chance: Chance): readonly (ProviderKey | undefined)[] {
+  if (server.keys.length === 0) return [undefined];
+  return rotated(server.keys, chance.first(serverId(server), server.keys.length));
+}
+
+function rotated<T>(all: readonly T[], first: number): T[] {
+  const at = first % all.length;
+  return [...all.slice(at), ...all.slice(0, at)];
 }
 
 /** Hashes a text to a number 0 <= x < 1, evenly distributed. */

@@ -9,6 +9,7 @@ export interface StoredResponseRow {
   readonly model: string;
   readonly provider: string;
   readonly provider_key: string | null;
+  readonly provider_server: string | null;
   readonly tokens: number;
   /** ISO 8601. */
   readonly expires_at: string;
@@ -25,6 +26,7 @@ export async function upsertResponses(database: Transaction, rows: readonly Stor
     INSERT INTO stored_responses (${columns})
     SELECT ${columns} FROM json_populate_recordset(NULL::stored_responses, ${JSON.stringify(rows)}::json)
     ON CONFLICT (account_id, id) DO UPDATE SET api_key_id = EXCLUDED.api_key_id, model = EXCLUDED.model,
-      provider = EXCLUDED.provider, provider_key = EXCLUDED.provider_key, tokens = EXCLUDED.tokens,
+      provider = EXCLUDED.provider, provider_key = EXCLUDED.provider_key,
+      provider_server = EXCLUDED.provider_server, tokens = EXCLUDED.tokens,
       expires_at = EXCLUDED.expires_at`;
 }

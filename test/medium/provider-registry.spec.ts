@@ -54,7 +54,7 @@ describe('the adapters of the catalog', () => {
   });
 
   function entry(name: string): ProviderEntry {
-    const found = source.current.providers.get(name);
+    const found = source.current.providers.get(name)?.servers[0];
     if (found === undefined) throw new Error(`no provider ${name}`);
     return found;
   }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Catalog, ModelEntry } from '#catalog/catalog.js';
 import type { ChatResponse } from '#providers/chat/chat-provider.js';
+import { serverId } from '#providers/provider-entry.js';
 import type { ResponseHolder } from '#routing/stored-responses.js';
 import { Logger } from '#telemetry/logger.js';
 import { callerOf, taskOwnerOf, type TaskOwner } from '../auth/caller.js';
@@ -102,7 +103,7 @@ export class PassChat {
       bodyFor: () => [],
       valueFor: () => undefined,
       isChat: false,
-      attempts: (_plan, isDrained) => attemptsAt(holder, catalog).filter(({ provider }) => !isDrained(provider.name)),
+      attempts: (_plan, isDrained) => attemptsAt(holder, catalog).filter(({ provider }) => !isDrained(provider)),
     };
     const relaying = { api: RESPONSES, hideUsage: false, afterHangupBytes: 0, memory };
     await this.watch.during(request, reply, false, async (signals) => {
@@ -125,6 +126,7 @@ export class PassChat {
         model: model.name,
         provider: provider.name,
         provider_key: key?.name ?? null,
+        provider_server: provider.server ?? null,
         tokens: Math.min((usage?.input ?? estimatedInput(chat)) + (usage?.output ?? 0), MAX_TOKENS),
       };
       return this.responses.record(row, later);
@@ -159,7 +161,7 @@ export class PassChat {
     const { error } = relayed;
     if (error === undefined) return { ...relayed, firstByteMs, end: 'completed' };
     if (gone.aborted) return { ...relayed, firstByteMs, end: 'left' };
-    this.logger.warn('chat.broken', { requestId, provider: provider.name, error });
+    this.logger.warn('chat.broken', { requestId, provider: serverId(provider), error });
     return { ...relayed, firstByteMs, end: 'broken' };
   }
 }

@@ -1,0 +1,2 @@
+-- Which of its provider's servers holds a response. Older processes write none, which means the first server.
+ALTER TABLE "stored_responses" ADD COLUMN "provider_server" TEXT;
