@@ -82,10 +82,12 @@ describe('the adapters of the catalog', () => {
     expect(of('two', 0)).toBe(before[2]);
   });
 
-  it('take from the settings what their entry leaves open, but no account of another server', () => {
+  it('take from the settings what their entry leaves open, but no account of another server', async () => {
     const settings = (name: string, options: object = {}) =>
       openAiSettings({ ...entry(name), options: { ...options } }, entry(name).keys[0], openai);
-    expect(settings('two')).toMatchObject({ apiKey: 'secret-a', stream: false, project: undefined });
+    expect(settings('two')).toMatchObject({ stream: false, project: undefined });
+    const headers = await settings('two').credentials?.headers(new AbortController().signal);
+    expect(headers).toEqual({ authorization: 'Bearer secret-a' });
     expect(settings('two', { stream: true, total_timeout_ms: 5_000 })).toMatchObject({
       stream: true,
       totalTimeoutMs: 5_000,
