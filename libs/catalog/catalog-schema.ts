@@ -1,6 +1,7 @@
 import { COMPLEXITIES, INPUT_FIDELITIES, OUTPUT_FORMATS, type OutputFormat } from '#contract/accepted-values.js';
 import type { ExtraField } from '#contract/extra-fields.js';
 import { IMAGE_SIZES, type ImageSize } from '#contract/pixel-table.js';
+import { REGION_NAME } from '#contract/region.js';
 import { DESCRIPTORS } from '#providers/descriptors.js';
 import { CHAT_EXTRAS } from './catalog.js';
 
@@ -18,7 +19,6 @@ const BASE_URL = '^https?://[^\\s?#@]+$';
 const VARIABLE = '^[A-Z_][A-Z0-9_]*$';
 const SIZE = '^[1-9]\\d{1,4}x[1-9]\\d{1,4}$';
 const DAY = '^\\d{4}-\\d{2}-\\d{2}$';
-const REGION = '^[a-z0-9][a-z0-9-]{0,31}$';
 const CURRENCY = '^[A-Z]{3}$';
 const EXTRA_NAME = '^[a-z][a-z0-9_]{0,63}$';
 
@@ -31,7 +31,7 @@ export const PATTERN_MEANINGS: Readonly<Record<string, string>> = {
   [SIZE]: 'a size in pixels, such as 1024x1536',
   [DAY]: 'a day, such as 2026-01-31',
   [EXTRA_NAME]: 'up to 64 lowercase letters, digits and _, and begin with a letter',
-  [REGION]: 'up to 32 lowercase letters, digits and -, and begin with a letter or digit',
+  [REGION_NAME]: 'up to 32 lowercase letters, digits and -, and begin with a letter or digit',
   [CURRENCY]: 'the three letters of a currency, such as USD',
 };
 
@@ -153,7 +153,11 @@ const serverFields = {
       starts_per_minute: { type: 'integer', minimum: 1, description: 'Maximum calls started per minute.' },
     },
   },
-  region: { type: 'string', pattern: REGION, description: 'Where images are generated; requests can be pinned to it.' },
+  region: {
+    type: 'string',
+    pattern: REGION_NAME,
+    description: 'Where images are generated; requests can be pinned to it.',
+  },
 } as const;
 
 /** The list of a provider's servers; `fields` is what each of them has besides its name. */
@@ -220,6 +224,11 @@ const route = {
   properties: {
     provider: { ...name, description: 'One of the providers above.' },
     model: { type: 'string', minLength: 1, description: 'Model name at the provider; default: the name of the model.' },
+    region: {
+      type: 'string',
+      pattern: REGION_NAME,
+      description: 'Only servers of this region; where they name none, the region of the route.',
+    },
     weight: {
       type: 'integer',
       minimum: 1,
@@ -411,6 +420,7 @@ interface AcceptsSource {
 export interface RouteSource {
   provider: string;
   model?: string;
+  region?: string;
   weight?: number;
   capabilities?: { edits?: boolean; masks?: boolean; images?: number; max_n?: number; sizes?: string[] };
 }

@@ -47,6 +47,8 @@ export interface Route {
   readonly provider: string;
   /** The provider's name for the model. */
   readonly model: string;
+  /** Only servers of this region are called; where a server names none, it is the route's. */
+  readonly region?: string | undefined;
   /** Share among the routes of its rank. */
   readonly weight: number;
   readonly edits: boolean;

@@ -67,11 +67,11 @@ function ranksOf(routes: readonly RouteSource[]): RouteSource[][] {
 }
 
 function toRoute(name: string, source: RouteSource, file: CatalogFile): Route {
-  const { provider, model = name, weight = 1, capabilities = {} } = source;
+  const { provider, model = name, region, weight = 1, capabilities = {} } = source;
   const entry = providerOf(file, provider);
   const usual = entry === undefined ? 1 : descriptorOf(entry).maxN(model);
   const { edits = true, masks = edits, images = 16, max_n: maxN = usual, sizes } = capabilities;
-  return { provider, model, weight, edits, masks, images, maxN, sizes };
+  return { provider, model, ...(region !== undefined && { region }), weight, edits, masks, images, maxN, sizes };
 }
 
 function toPrice({ from, per_image: images, per_million_tokens: tokens, cancelled }: PriceSource) {

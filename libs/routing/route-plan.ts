@@ -3,11 +3,14 @@ import { adaptationsFor, type RequestedImage } from '#catalog/adaptations.js';
 import type { Catalog, ModelEntry, Route } from '#catalog/catalog.js';
 import { serverId, type ProviderEntry, type ProviderKey } from '#providers/provider-entry.js';
 import { AppError } from '#contract/app-error.js';
+import { REGION_HEADER } from '#contract/region.js';
 
 /** One server of a provider, with one of its keys, that may be called. */
 export interface Candidate {
   readonly provider: ProviderEntry;
   readonly key: ProviderKey | undefined;
+  /** Where it generates, as the server or the route says. */
+  readonly region?: string | undefined;
   /** What the provider calls the model. */
   readonly model: string;
   /** Exact `<w>x<h>` it offers; undefined means any. */
@@ -31,15 +34,35 @@ export interface RouteNeeds {
   readonly n?: number | undefined;
   /** Set when no other provider may be called. */
   readonly onlyProvider?: string | undefined;
+  /** The only region in which the image may be generated. */
+  readonly region?: string | undefined;
   /** Set when nothing may be adapted or left out. */
   readonly exactly?: RequestedImage;
 }
 
 /** All candidates: the ranks in order, the routes of a rank by weight, and for each route all servers and keys. */
-export function candidatesOf(ranks: ModelEntry['ranks'], catalog: Catalog, chance: Chance): Candidate[] {
+export function candidatesOf(ranks: ModelEntry['ranks'], catalog: Catalog, chance: Chance, pin?: string): Candidate[] {
   return ranks
     .flatMap((rank) => byWeight(rank, () => chance.random()))
-    .flatMap((route) => withEachServer(route, catalog, chance));
+    .flatMap((route) => withEachServer(route, catalog, chance))
+    .filter(({ region }) => pin === undefined || region === pin);
+}
+
+/** Throws AppError `invalid_value`, which names the regions, when the model has no server in the one that is pinned. */
+export function assertServedIn(
+  { name, ranks }: ModelEntry,
+  { providers }: Catalog,
+  pin: string | undefined,
+  param: string = REGION_HEADER,
+): void {
+  if (pin === undefined) return;
+  const found = ranks
+    .flat()
+    .flatMap((route) => (providers.get(route.provider)?.servers ?? []).map((server) => regionOf(route, server)));
+  const regions = [...new Set(found)].filter((region) => region !== undefined).sort();
+  if (regions.includes(pin)) return;
+  const others = regions.length === 0 ? 'it has no region' : `its regions are ${regions.join(', ')}`;
+  throw new AppError('invalid_value', `${name} is not served in the region ${pin}: ${others}.`, { param });
 }
 
 /** Candidates in a row that are equal but for server and key, from which the limiter chooses. */
@@ -70,10 +93,16 @@ export function routePlan(model: ModelEntry, catalog: Catalog, needs: RouteNeeds
     throw new AppError('unsupported_parameter', text, { param: 'strict' });
   }
   let drawn = 0;
-  return candidatesOf(left, catalog, {
+  const chance: Chance = {
     random: () => share(`${seed} ${drawn++}`),
     first: (name, count) => (count < 2 ? 0 : Math.floor(share(`${seed} ${name}`) * count)),
-  });
+  };
+  const found = candidatesOf(left, catalog, chance, needs.region);
+  if (found.length === 0 && needs.region !== undefined) {
+    const text = `No provider in the region ${needs.region} can generate this request with ${model.name}.`;
+    throw new AppError('unsupported_parameter', text, { param: REGION_HEADER });
+  }
+  return found;
 }
 
 /** The routes of `onlyProvider`, if that is set, else all. Throws AppError when it has no route of the model. */
@@ -120,17 +149,25 @@ function byWeight(rank: readonly Route[], random: () => number): readonly Route[
 }
 
 /** Each server with one key, then each with its next key: after a failure, another server is more likely to work. */
-function withEachServer({ provider: name, model, sizes }: Route, catalog: Catalog, chance: Chance): Candidate[] {
-  const provider = catalog.providers.get(name);
-  if (provider === undefined) return [];
-  const servers = rotated(provider.servers, chance.first(name, provider.servers.length));
+function withEachServer(route: Route, catalog: Catalog, chance: Chance): Candidate[] {
+  const { provider: name, model, sizes } = route;
+  const all = catalog.providers.get(name)?.servers ?? [];
+  const usable = all.filter((server) => route.region === undefined || regionOf(route, server) === route.region);
+  if (usable.length === 0) return [];
+  const servers = rotated(usable, chance.first(name, usable.length));
   const calls = servers.map((server) => ({ server, keys: keysInTurn(server, chance) }));
   const rounds = Math.max(...calls.map(({ keys }) => keys.length));
   return Array.from({ length: rounds }, (_, round) => round).flatMap((round) =>
     calls.flatMap(({ server, keys }) =>
-      round < keys.length ? [{ provider: server, key: keys[round], model, sizes }] : [],
+      round < keys.length
+        ? [{ provider: server, key: keys[round], region: regionOf(route, server), model, sizes }]
+        : [],
     ),
   );
+}
+
+function regionOf(route: Route, server: ProviderEntry): string | undefined {
+  return server.region ?? route.region;
 }
 
 function keysInTurn(server: ProviderEntry, chance: Chance): readonly (ProviderKey | undefined)[] {

@@ -136,6 +136,47 @@ models:
     await Promise.all(ids.map((id) => platform.call(`/v1/tasks/${id}/cancel`, { method: 'POST' })));
   });
 
+  it('makes an image in the region that the request or its key is pinned to, or refuses it by name', async () => {
+    for (const region of regions) region.script(image(png));
+    const { REDIS_URL = '', REDIS_PREFIX = '' } = platform.settings;
+    const redis = new Redis(REDIS_URL);
+    // The minute of the test before this one is over.
+    await redis.del(...REGIONS.map((name) => `${REDIS_PREFIX}:gate:azure/${name}:starts`));
+    redis.disconnect();
+    const body = { model: 'gpt-image-2', prompt: 'a pear in its region', size: '1:1', resolution: '1k' };
+    const path = '/v1/images/generations';
+    const placeOf = async (response: Response): Promise<string | undefined> => {
+      await response.arrayBuffer();
+      const { timeline = [] } = await read(response.headers.get('x-task-id') ?? '');
+      return timeline.find(({ event }) => event === 'provider_call')?.region;
+    };
+    const pinned = (region: string, key?: string) =>
+      platform.call(path, { body, headers: { 'x-darkroom-region': region }, ...(key !== undefined && { key }) });
+    expect(await placeOf(await pinned('us'))).toBe('us');
+    expect(await placeOf(await pinned('eu'))).toBe('eu');
+    const key = await platform.newKey({ region: 'us' });
+    expect((await platform.call('/v1/images/generations/async', { body, key })).status).toBe(202);
+    const { rows } = await platform.pool.query(
+      "SELECT options->>'region' AS region FROM tasks ORDER BY id DESC LIMIT 1",
+    );
+    expect(rows).toEqual([{ region: 'us' }]);
+    for (const [region, whose, message] of [
+      ['asia', undefined, 'gpt-image-2 is not served in the region asia: its regions are eu, us.'],
+      ['eu', key, 'This API key is pinned to the region us.'],
+      ['EU!', undefined, /^x-darkroom-region must be up to 32/],
+    ] as const) {
+      const refused = await pinned(region, whose);
+      expect(refused.status).toBe(400);
+      expect(await refused.json()).toMatchObject({
+        error: {
+          code: 'invalid_value',
+          param: 'x-darkroom-region',
+          message: typeof message === 'string' ? message : expect.stringMatching(message),
+        },
+      });
+    }
+  });
+
   it('goes on at the next server at once when one is dead, until that one is left out', async () => {
     regions[0]?.script(image(png));
     const seen: string[][] = [];

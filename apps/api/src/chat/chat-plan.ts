@@ -30,16 +30,17 @@ export class ChatPlan {
 
   /**
    * Ranks in order, routes of a rank by weight, a provider's servers and their keys in rotation; avoided keys come last. With `holder`,
-   * only its provider, and only its key as long as there is one.
+   * only its provider, and only its key as long as there is one; with `region`, only servers there.
    */
   attempts(
     model: ModelEntry,
     catalog: Catalog,
     isDrained: (server: ProviderEntry) => boolean = () => false,
     holder?: ResponseHolder,
+    region?: string,
   ): Attempt[] {
     const rotation = this.rotation++;
-    const planned = candidatesOf(model.ranks, catalog, { random: this.random, first: () => rotation });
+    const planned = candidatesOf(model.ranks, catalog, { random: this.random, first: () => rotation }, region);
     const open = planned.filter(({ provider }) => !isDrained(provider));
     const all = holder === undefined ? open : heldBy(holder, catalog, open);
     if (this.coolingDown.size === 0) return all.slice(0, MAX_ATTEMPTS);

@@ -73,7 +73,7 @@ export class PassChat {
     const caller = taskOwnerOf(callerOf(request));
     const mayReadOn = Boolean(service.prices) && chat.bytes.length <= MAX_KEPT_BYTES;
     await this.watch.during(request, reply, mayReadOn, async (signals) => {
-      const call = callFor(chat, service);
+      const call = callFor(chat, service, callerOf(request).region);
       const active: ActiveChat = { ...service, ...signals, chat, call, caller, requestId: request.id };
       const outcome = await this.upstreams.call(active, (answer, attempt) =>
         this.passOn(reply, active, answer, attempt),
@@ -166,7 +166,7 @@ export class PassChat {
   }
 }
 
-function callFor(chat: ChatRequest, { model, catalog, holder }: ChatService): UpstreamCall {
+function callFor(chat: ChatRequest, { model, catalog, holder }: ChatService, region: string | undefined): UpstreamCall {
   const { api, streamed } = chat;
   return {
     api,
@@ -176,6 +176,6 @@ function callFor(chat: ChatRequest, { model, catalog, holder }: ChatService): Up
     bodyFor: (name, askUsage) => bodyFor(chat, name, askUsage),
     valueFor: (name, askUsage) => valueFor(chat, name, askUsage),
     isChat: true,
-    attempts: (plan, isDrained) => plan.attempts(model, catalog, isDrained, holder),
+    attempts: (plan, isDrained) => plan.attempts(model, catalog, isDrained, holder, region),
   };
 }

@@ -209,8 +209,8 @@ function planOf({ claimed, starts }: Attempt, catalog: Catalog): Candidate[] {
     // The model existed when the task was accepted, so this is not the caller's error.
     throw new AppError('interrupted', `The model ${task.model} was removed before the image was started.`);
   }
-  const { onlyProvider } = task.options;
-  const needs = { images: inputs.length, mask: mask !== null, n: task.options.n, onlyProvider };
+  const { onlyProvider, region } = task.options;
+  const needs = { images: inputs.length, mask: mask !== null, n: task.options.n, onlyProvider, region };
   const exactly = { ...task.options, action: task.action, ...needs };
   const all = task.options.strict === true ? { ...needs, exactly } : needs;
   return routePlan(model, catalog, all, `${task.id} ${starts + 1}`);

@@ -49,13 +49,13 @@ export class ProviderStarts {
   }
 
   /** Counts a call before it is made, unless the claim already has, and records how the previous one ended. */
-  async start(attempt: Attempt, { provider, key, model }: Candidate): Promise<void> {
+  async start(attempt: Attempt, { provider, key, model, region }: Candidate): Promise<void> {
     const { lease, call: before, begun } = attempt;
     lease.signal.throwIfAborted();
     if (!this.mayStart(attempt)) throw startsUsedUp();
     const call = {
       ...serverLabels(provider),
-      ...(provider.region !== undefined && { region: provider.region }),
+      ...(region !== undefined && { region }),
       key: key?.name ?? '',
       model,
       free: provider.free,
@@ -129,8 +129,9 @@ function soleFreeCalls({ models, providers }: Catalog): FirstCalls {
     const [server, ...otherServers] = provider?.servers ?? [];
     if (route === undefined || others.length > 0 || server?.free !== true) return [];
     if (otherServers.length > 0 || server.server !== undefined || server.keys.length > 1) return [];
-    const region = server.region === undefined ? {} : { region: server.region };
-    const call = { provider: server.name, ...region, key: server.keys[0]?.name ?? '', model: route.model, free: true };
+    const region = server.region ?? route.region;
+    const place = region === undefined ? {} : { region };
+    const call = { provider: server.name, ...place, key: server.keys[0]?.name ?? '', model: route.model, free: true };
     return [[name, call] as const];
   });
   return Object.fromEntries(calls);
