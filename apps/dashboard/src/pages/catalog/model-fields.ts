@@ -22,6 +22,7 @@ export interface RouteFields {
   id: number;
   provider: string;
   model: string;
+  region: string;
   weight: Num;
   edits: boolean;
   masks: boolean;
@@ -89,12 +90,13 @@ export function modelFields({ name, entry }: Pick<CatalogModel, 'name' | 'entry'
   };
 }
 
-function routeFields({ provider, model = '', weight, capabilities = {} }: RouteSource): RouteFields {
+function routeFields({ provider, model = '', region = '', weight, capabilities = {} }: RouteSource): RouteFields {
   const { edits = true, masks = edits, images, max_n: maxN, sizes = [] } = capabilities;
   return {
     id: nextId(),
     provider,
     model,
+    region,
     weight: weight ?? '',
     edits,
     masks,
@@ -169,7 +171,7 @@ export function modelEntry(fields: ModelFields, before: ModelSource | undefined)
 }
 
 function routeSource(route: RouteFields, kind: ModelFields['kind']): RouteSource {
-  const { provider, model, edits, masks } = route;
+  const { provider, model, region, edits, masks } = route;
   const capabilities = {
     ...(edits ? {} : { edits }),
     ...(masks === edits ? {} : { masks }),
@@ -179,6 +181,7 @@ function routeSource(route: RouteFields, kind: ModelFields['kind']): RouteSource
   return {
     provider,
     ...(model.trim() === '' ? {} : { model: model.trim() }),
+    ...(region.trim() === '' ? {} : { region: region.trim() }),
     ...numbers(route, 'weight'),
     ...(kind === 'chat' || Object.keys(capabilities).length === 0 ? {} : { capabilities }),
   };
