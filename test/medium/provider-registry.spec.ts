@@ -94,7 +94,8 @@ describe('the adapters of the catalog', () => {
       baseUrl: 'http://two.example/v1',
     });
     const ours = openAiSettings({ ...entry('one'), baseUrl: 'https://api.openai.com/v1' }, undefined, openai);
-    expect(ours).toMatchObject({ apiKey: undefined, project: 'ours' });
+    expect(ours).toMatchObject({ project: 'ours' });
+    expect(await ours.credentials?.headers(new AbortController().signal)).toEqual({});
   });
 
   it('refuse a catalog of which they can’t be made, and say which option is wrong', async () => {
