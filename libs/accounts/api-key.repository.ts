@@ -153,6 +153,7 @@ function shown(row: ApiKey, makers: readonly { id: string; name: string }[]): Ap
     tasks: storedKeyTasks(row.tasks),
     defaultResponseFormat: storedResponseFormat(format),
     submitMode: storedSubmitMode(row.submitMode),
+    region: row.region,
     createdBy: makers.find((person) => person.id === row.createdBy) ?? null,
     madeBy: KEY_MAKERS.find((maker) => maker === row.createdBy) ?? null,
   };

@@ -48,6 +48,8 @@ export interface ApiKeySettings {
   /** Whether generations accept `<w>x<h>` sizes; null = the deployment's default. */
   readonly allowPixelSize: boolean | null;
   readonly submitMode: SubmitMode;
+  /** The only region that may serve its requests; null = any. */
+  readonly region: string | null;
   readonly expiresAt: Date | null;
 }
 

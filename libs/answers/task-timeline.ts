@@ -24,6 +24,8 @@ function callView(call: ProviderCall, mayRun: boolean): TaskEventView {
     event: 'provider_call',
     at: seconds(new Date(call.startedAt)),
     provider: call.provider,
+    ...(call.server === undefined ? {} : { server: call.server }),
+    ...(call.region === undefined ? {} : { region: call.region }),
     key: call.key === '' ? null : call.key,
     model: call.model,
     ...(call.upstreamId === undefined ? {} : { upstream_id: call.upstreamId }),

@@ -3,7 +3,7 @@ import { sizeOfPixels } from '#contract/pixel-table.js';
 import { DESCRIPTORS } from '#providers/descriptors.js';
 import { gridSize, sizeOf, textOfSize } from '#providers/offered-size.js';
 import type { SupportedOptions } from '#providers/provider-descriptor.js';
-import type { ProviderEntry } from '#providers/provider-entry.js';
+import type { Provider } from '#providers/provider-entry.js';
 import type { Catalog, ModelEntry, Route } from './catalog.js';
 
 /** The parts of a request that decide whether a route can serve it unchanged. */
@@ -41,7 +41,7 @@ const OLD_QUALITIES: readonly (string | null)[] = ['standard', 'hd'];
  * Lists what a route would have to change or omit in a request; empty if it can do exactly what was requested. A strict
  * task may only use routes for which this is empty.
  */
-export function adaptationsFor(route: Route, provider: ProviderEntry | undefined, ask: RequestedImage): Adaptation[] {
+export function adaptationsFor(route: Route, provider: Provider | undefined, ask: RequestedImage): Adaptation[] {
   const found: Adaptation[] = [];
   const add = (param: string, what: string): void => void found.push({ param, what });
   const size = ask.pixels && `${ask.pixels.width}x${ask.pixels.height}`;
@@ -96,7 +96,7 @@ function sizeRule(offered: readonly string[] | undefined, takes: SupportedOption
 }
 
 /** Options that providers of this type don't take. */
-function optionsLeftOut(takes: SupportedOptions, provider: ProviderEntry, ask: RequestedImage): Adaptation[] {
+function optionsLeftOut(takes: SupportedOptions, provider: Provider, ask: RequestedImage): Adaptation[] {
   const found: Adaptation[] = [];
   const addIgnored = (param: string, value: string | null, why = ''): void => {
     if (value !== null && value !== 'auto') found.push({ param, what: `${param} ${value} would be ignored${why}.` });

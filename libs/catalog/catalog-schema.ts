@@ -1,6 +1,7 @@
 import { COMPLEXITIES, INPUT_FIDELITIES, OUTPUT_FORMATS, type OutputFormat } from '#contract/accepted-values.js';
 import { EXTRA_NAME, type ExtraField } from '#contract/extra-fields.js';
 import { IMAGE_SIZES, type ImageSize } from '#contract/pixel-table.js';
+import { REGION_NAME } from '#contract/region.js';
 import type { ClassPrices } from '#contract/token-classes.js';
 import { DESCRIPTORS } from '#providers/descriptors.js';
 import { CHAT_EXTRAS } from './catalog.js';
@@ -30,6 +31,7 @@ export const PATTERN_MEANINGS: Readonly<Record<string, string>> = {
   [SIZE]: 'a size in pixels, such as 1024x1536',
   [DAY]: 'a day, such as 2026-01-31',
   [EXTRA_NAME]: 'up to 64 lowercase letters, digits and _, and begin with a letter',
+  [REGION_NAME]: 'up to 32 lowercase letters, digits and -, and begin with a letter or digit',
   [CURRENCY]: 'the three letters of a currency, such as USD',
 };
 
@@ -125,6 +127,54 @@ const tierPrice = {
   ],
 } as const;
 
+/** What a server has, and a provider that is a single server. */
+const serverFields = {
+  base_url: { type: 'string', pattern: BASE_URL, description: 'Base URL, without query and credentials.' },
+  keys: {
+    type: 'array',
+    minItems: 1,
+    description: 'API keys that share the load, given as names of environment variables.',
+    items: {
+      type: 'object',
+      required: ['env'],
+      additionalProperties: false,
+      properties: {
+        name: { ...name, description: 'Name shown in logs and timelines; default: the variable name in lowercase.' },
+        env: { type: 'string', pattern: VARIABLE, description: 'Name of an environment variable.' },
+      },
+    },
+  },
+  limits: {
+    type: 'object',
+    additionalProperties: false,
+    description: 'Limits across all workers.',
+    properties: {
+      concurrency: { type: 'integer', minimum: 1, description: 'Maximum concurrent calls.' },
+      starts_per_minute: { type: 'integer', minimum: 1, description: 'Maximum calls started per minute.' },
+    },
+  },
+  region: {
+    type: 'string',
+    pattern: REGION_NAME,
+    description: 'Where images are generated; requests can be pinned to it.',
+  },
+} as const;
+
+/** The list of a provider's servers; `fields` is what each of them has besides its name. */
+const serverList = <Fields extends object>(fields: Fields) =>
+  ({
+    type: 'array',
+    minItems: 1,
+    maxItems: 32,
+    description: 'Equal servers that share the load, instead of one base_url.',
+    items: {
+      type: 'object',
+      required: ['name'],
+      additionalProperties: false,
+      properties: { name: { ...name, description: 'Name shown in logs, metrics and timelines.' }, ...fields },
+    },
+  }) as const;
+
 const provider = {
   type: 'object',
   required: ['type'],
@@ -134,30 +184,8 @@ const provider = {
       enum: Object.keys(DESCRIPTORS),
       description: 'Protocol of the provider.',
     },
-    base_url: { type: 'string', pattern: BASE_URL, description: 'Base URL, without query and credentials.' },
-    keys: {
-      type: 'array',
-      minItems: 1,
-      description: 'API keys that share the load, given as names of environment variables.',
-      items: {
-        type: 'object',
-        required: ['env'],
-        additionalProperties: false,
-        properties: {
-          name: { ...name, description: 'Name shown in logs and timelines; default: the variable name in lowercase.' },
-          env: { type: 'string', pattern: VARIABLE, description: 'Name of an environment variable.' },
-        },
-      },
-    },
-    limits: {
-      type: 'object',
-      additionalProperties: false,
-      description: 'Limits across all workers.',
-      properties: {
-        concurrency: { type: 'integer', minimum: 1, description: 'Maximum concurrent calls.' },
-        starts_per_minute: { type: 'integer', minimum: 1, description: 'Maximum calls started per minute.' },
-      },
-    },
+    ...serverFields,
+    servers: serverList(serverFields),
     interrupted: {
       enum: ['fail', 'retry'],
       description: 'What happens to a task whose call may have been charged but returned no image.',
@@ -167,21 +195,25 @@ const provider = {
   },
 } as const;
 
-/** A provider in the console: its keys are stored encrypted in the database, so it names no environment variables. */
+/** Keys in the console are stored encrypted in the database, so they name no environment variables. */
+const sealedKeys = {
+  type: 'array',
+  minItems: 1,
+  items: {
+    type: 'object',
+    required: ['name', 'sealed'],
+    additionalProperties: false,
+    properties: { name, sealed: { type: 'string' } },
+  },
+} as const;
+
+/** A provider in the console. */
 const consoleProvider = {
   ...provider,
   properties: {
     ...provider.properties,
-    keys: {
-      type: 'array',
-      minItems: 1,
-      items: {
-        type: 'object',
-        required: ['name', 'sealed'],
-        additionalProperties: false,
-        properties: { name, sealed: { type: 'string' } },
-      },
-    },
+    keys: sealedKeys,
+    servers: serverList({ ...serverFields, keys: sealedKeys }),
   },
 } as const;
 
@@ -192,6 +224,11 @@ const route = {
   properties: {
     provider: { ...name, description: 'One of the providers above.' },
     model: { type: 'string', minLength: 1, description: 'Model name at the provider; default: the name of the model.' },
+    region: {
+      type: 'string',
+      pattern: REGION_NAME,
+      description: 'Only servers of this region; where they name none, the region of the route.',
+    },
     weight: {
       type: 'integer',
       minimum: 1,
@@ -341,14 +378,21 @@ export interface CatalogFile {
 }
 
 /** A provider entry, with the file's field names. */
-export interface ProviderSource {
+export interface ProviderSource extends Omit<ServerSource, 'name'> {
   type: string;
-  base_url?: string;
-  keys?: KeySource[];
-  limits?: { concurrency?: number; starts_per_minute?: number };
+  servers?: ServerSource[];
   interrupted?: 'fail' | 'retry';
   free?: boolean;
   options?: Record<string, unknown>;
+}
+
+/** One of a provider's equal servers, with the file's field names. */
+export interface ServerSource {
+  name: string;
+  base_url?: string;
+  keys?: KeySource[];
+  limits?: { concurrency?: number; starts_per_minute?: number };
+  region?: string;
 }
 
 /** A key, identified by its environment variable or its database row. */
@@ -386,6 +430,7 @@ interface AcceptsSource {
 export interface RouteSource {
   provider: string;
   model?: string;
+  region?: string;
   weight?: number;
   capabilities?: {
     edits?: boolean;

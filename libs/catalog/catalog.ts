@@ -1,7 +1,7 @@
 import type { AcceptedValues } from '#contract/accepted-values.js';
 import type { ExtraField } from '#contract/extra-fields.js';
 import type { ClassPrices } from '#contract/token-classes.js';
-import type { ProviderEntry } from '#providers/provider-entry.js';
+import type { Provider } from '#providers/provider-entry.js';
 
 /** What a model generates. */
 export type ModelKind = 'image' | 'chat';
@@ -48,6 +48,8 @@ export interface Route {
   readonly provider: string;
   /** The provider's name for the model. */
   readonly model: string;
+  /** Only servers of this region are called; where a server names none, it is the route's. */
+  readonly region?: string | undefined;
   /** Share among the routes of its rank. */
   readonly weight: number;
   readonly edits: boolean;
@@ -120,7 +122,7 @@ export interface ModelEntry {
 export interface Catalog {
   /** ISO 4217. */
   readonly currency: string;
-  readonly providers: ReadonlyMap<string, ProviderEntry>;
+  readonly providers: ReadonlyMap<string, Provider>;
   /** By model name; use `findModel` to include aliases. */
   readonly models: ReadonlyMap<string, ModelEntry>;
 }

@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
 import { Logger } from '#telemetry/logger.js';
 import { CatalogSource, RELOAD_MS } from './catalog-source.js';
-import type { ModelSource, ProviderSource } from './catalog-schema.js';
+import type { KeySource, ModelSource, ProviderSource, ServerSource } from './catalog-schema.js';
 import type { EntryProblem } from './catalog.js';
 import type { EntryOwner, EntrySection } from './merge-catalog.js';
 import { ProviderKeyStore } from './provider-key-store.js';
@@ -21,9 +21,16 @@ interface ListedEntry<T> {
   readonly replacesBuiltIn: boolean;
 }
 
+/** A provider without its keys. */
+type ShownProvider = Omit<ProviderSource, 'keys' | 'servers'> & { servers?: Omit<ServerSource, 'keys'>[] };
+
 /** The entries of models.yaml and the console, with only the names of keys. */
 export interface ListedEntries {
-  readonly providers: (ListedEntry<Omit<ProviderSource, 'keys'>> & { readonly keys: string[] })[];
+  readonly providers: (ListedEntry<ShownProvider> & {
+    readonly keys: string[];
+    /** The keys of its servers. */
+    readonly server_keys: { readonly server: string; readonly name: string }[];
+  })[];
   readonly models: ListedEntry<ModelSource>[];
 }
 
@@ -70,11 +77,13 @@ export class ConsoleCatalog implements OnModuleInit, OnModuleDestroy {
     const ours = this.held.entries;
     const providers = listed('providers', entries.providers, ours.providers);
     return {
-      providers: providers.map(({ entry: { keys = [], ...entry }, ...rest }) => ({
+      providers: providers.map(({ entry: { keys, servers, ...entry }, ...rest }) => ({
         ...rest,
-        entry,
-        // Operators know the file's keys by their environment variables.
-        keys: keys.map((key) => key.name ?? ('env' in key ? key.env : '')),
+        entry: { ...entry, ...(servers && { servers: servers.map(({ keys: _, ...server }) => server) }) },
+        keys: shownKeys(keys),
+        server_keys: (servers ?? []).flatMap(({ name: server, keys: own }) =>
+          shownKeys(own).map((name) => ({ server, name })),
+        ),
       })),
       models: listed('models', entries.models, ours.models),
     };
@@ -114,6 +123,11 @@ export class ConsoleCatalog implements OnModuleInit, OnModuleDestroy {
     this.source.add({ entries: revision.entries, secrets: await this.keys.open() });
     this.held = revision;
   }
+}
+
+/** Operators know the file's keys by their environment variables. */
+function shownKeys(keys: readonly KeySource[] = []): string[] {
+  return keys.map((key) => key.name ?? ('env' in key ? key.env : ''));
 }
 
 function problemsOf(skipped: readonly EntryProblem[], section: EntrySection, name: string): string[] {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import type { ProviderEntry } from '#providers/provider-entry.js';
+import type { Provider } from '#providers/provider-entry.js';
 import type { EntryProblem } from './catalog.js';
 import { CatalogSource } from './catalog-source.js';
 import {
@@ -9,8 +9,10 @@ import {
   type KeySource,
   type ModelSource,
   type ProviderSource,
+  type ServerSource,
 } from './catalog-schema.js';
 import { ConsoleCatalog } from './console-catalog.js';
+import { serversOf } from './entry-problems.js';
 import { consoleFormProblems, problemText } from './parse-catalog.js';
 import { ProviderKeyStore, type SealedKey } from './provider-key-store.js';
 import { RevisionRepository, type RevisionChange } from './revision.repository.js';
@@ -24,12 +26,16 @@ type Action = 'added' | 'changed' | 'removed';
 
 /** The requested state of a provider. */
 export interface ProviderChange {
-  readonly entry: Omit<ProviderSource, 'keys'>;
+  readonly entry: Omit<ProviderSource, 'keys' | 'servers'> & {
+    readonly servers?: readonly Omit<ServerSource, 'keys'>[];
+  };
   /** All its keys; a key without a secret keeps the stored one. Absent: all keys stay. */
   readonly keys?: readonly KeyChange[] | undefined;
 }
 
 interface KeyChange {
+  /** The server that it is for; absent where the provider has no list of servers. */
+  readonly server?: string;
   readonly name: string;
   readonly key?: string;
 }
@@ -89,7 +95,7 @@ export class EditCatalog {
    * The provider as it would be saved, with its keys decrypted, for testing it. Without a name, it has no stored keys.
    * Throws like `saveProvider`.
    */
-  async proposed(name: string | undefined, body: ProviderChange): Promise<ProviderEntry> {
+  async proposed(name: string | undefined, body: ProviderChange): Promise<Provider> {
     await this.added.refresh();
     const stored = this.added.revision.entries.providers;
     const { entry, given } = this.withKeys(body, name === undefined ? undefined : ownEntry(stored, name));
@@ -176,22 +182,36 @@ export class EditCatalog {
 
   /** The entry with its keys, and the secrets of the new keys. */
   private withKeys(body: ProviderChange, old: ProviderSource | undefined) {
-    if ('keys' in body.entry)
+    const { servers, ...rest } = body.entry;
+    if (servers !== undefined && !isListOfObjects(servers))
+      throw new AppError('invalid_value', 'servers must be a list of servers.', { param: 'servers' });
+    if ([rest, ...(servers ?? [])].some((one) => 'keys' in one))
       throw new AppError('invalid_value', 'keys belong next to the entry, not in it.', { param: 'keys' });
     const given = new Map<SealedKey, string>();
-    const keys = body.keys === undefined ? old?.keys : body.keys.map((key) => this.keyOf(key, old, given));
-    const entry: ProviderSource = { ...body.entry, ...(keys === undefined || keys.length === 0 ? {} : { keys }) };
+    const withKeys = <One extends object>(one: One, server?: string): One & { keys?: KeySource[] } => {
+      const stored = keysOf(old, server);
+      const asked = body.keys?.filter((key) => key.server === server);
+      const keys = asked === undefined ? stored : asked.map((key) => this.keyOf(key, stored, given));
+      return keys.length === 0 ? one : { ...one, keys: [...keys] };
+    };
+    const lost = body.keys?.find(({ server }) => server !== undefined && !servers?.some(({ name }) => name === server));
+    if (lost !== undefined)
+      throw new AppError('invalid_value', `The key ${lost.name} is for ${lost.server}, which is no server.`, {
+        param: 'keys',
+      });
+    const listed = servers?.map((server) => withKeys(server, server.name));
+    const entry: ProviderSource = { ...withKeys(rest), ...(listed && { servers: listed }) };
     assertKeysReentered(old, entry, given);
     return { entry, given };
   }
 
-  private keyOf({ name, key }: KeyChange, old: ProviderSource | undefined, given: Map<SealedKey, string>): KeySource {
+  private keyOf({ name, key }: KeyChange, stored: readonly KeySource[], given: Map<SealedKey, string>): KeySource {
     if (key !== undefined) {
       const row = this.keys.seal(key);
       given.set(row, key);
       return { name, sealed: row.id };
     }
-    const kept = old?.keys?.find((one) => one.name === name);
+    const kept = stored.find((one) => one.name === name);
     if (kept !== undefined) return kept;
     throw new AppError('invalid_value', `The key ${name} is missing.`, { param: 'keys' });
   }
@@ -224,15 +244,32 @@ function assertKeysReentered(
   entry: ProviderSource,
   given: ReadonlyMap<SealedKey, string>,
 ): void {
-  const isKept = (entry.keys ?? []).length > given.size;
-  if (!isKept || old === undefined || addressesOf(old) === addressesOf(entry)) return;
+  const isGiven = new Set([...given.keys()].map(({ id }) => id));
+  const isSafe = serversOf(entry).every((server) => {
+    const isKept = (server.keys ?? []).some((key) => 'sealed' in key && !isGiven.has(key.sealed));
+    const before = old && serversOf(old).find(({ name }) => name === server.name);
+    return !isKept || (before !== undefined && old && addressesOf(old, before) === addressesOf(entry, server));
+  });
+  if (isSafe) return;
   throw new AppError('invalid_value', 'Enter the keys again: the address they are sent to has changed.', {
     param: 'keys',
   });
 }
 
-/** The addresses that a provider's keys are sent to. */
-function addressesOf({ type, base_url: baseUrl, options = {} }: ProviderSource): string {
+/** The stored keys of a provider, or of one of its servers. */
+function keysOf(old: ProviderSource | undefined, server: string | undefined): readonly KeySource[] {
+  return (old && serversOf(old).find(({ name }) => name === server)?.keys) ?? [];
+}
+
+function isListOfObjects(value: unknown): value is object[] {
+  return Array.isArray(value) && value.every((one: unknown) => typeof one === 'object' && one !== null);
+}
+
+/** The addresses that a server's keys are sent to. */
+function addressesOf(
+  { type, options = {} }: ProviderSource,
+  { base_url: baseUrl }: Pick<ServerSource, 'base_url'>,
+): string {
   const others = Object.entries(options).filter(([name]) => name.endsWith('_url'));
   return JSON.stringify([type, baseUrl?.replace(/\/+$/, ''), others.sort()]);
 }

@@ -49,7 +49,7 @@ export function endedText(catalog: Catalog, name: string, now: Date): string | u
 function endOfRoutes({ ranks }: ModelEntry, { providers }: Catalog): ModelEnd | undefined {
   return ranks
     .flat()
-    .filter(({ provider }) => providers.get(provider)?.baseUrl?.startsWith(OPENAI_HOST))
+    .filter(({ provider }) => providers.get(provider)?.servers.some(({ baseUrl }) => baseUrl?.startsWith(OPENAI_HOST)))
     .flatMap(({ model }) => openAiEnd(model) ?? [])
     .sort((a, b) => a.shutdownDate.localeCompare(b.shutdownDate))[0];
 }

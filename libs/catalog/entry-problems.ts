@@ -4,13 +4,16 @@ import { DESCRIPTORS } from '#providers/descriptors.js';
 import type { ProviderDescriptor } from '#providers/provider-descriptor.js';
 import { acceptedBy, unusedPrice } from './accepted-by.js';
 import type { EntryProblem } from './catalog.js';
-import type { CatalogFile, KeySource, ModelSource, ProviderSource } from './catalog-schema.js';
+import type { CatalogFile, KeySource, ModelSource, ProviderSource, ServerSource } from './catalog-schema.js';
 
 /** What a header carries as it is; the message never contains the key. */
 const HEADER_TEXT = /^[\x21-\x7e]+$/;
 
 /** The secret of a key; undefined when it is not set or can't be decrypted. */
 export type SecretOf = (key: KeySource) => string | undefined;
+
+/** What each server of a list has for itself, so that its provider can't have it, too. */
+const OF_A_SERVER = ['base_url', 'keys', 'limits', 'region'] as const;
 
 /** Problems that a schema can't express; without `secretOf`, missing secrets are not reported. */
 export function entryProblems(file: CatalogFile, secretOf: SecretOf | undefined): EntryProblem[] {
@@ -25,18 +28,26 @@ function providerProblems(name: string, provider: ProviderSource, secretOf: Secr
   const problems: EntryProblem[] = [];
   const path = ['providers', name];
   const say = (at: EntryProblem['path'], text: string): void => void problems.push({ path: [...path, ...at], text });
-  for (const field of descriptorOf(provider).needs) {
-    if (provider[field] === undefined) say([], field === 'keys' ? 'needs keys' : `needs a ${field}`);
+  for (const [index, server] of serversOf(provider).entries()) {
+    const at = provider.servers === undefined ? [] : ['servers', index];
+    for (const field of descriptorOf(provider).needs) {
+      if (server[field] === undefined) say(at, field === 'keys' ? 'needs keys' : `needs a ${field}`);
+    }
+    for (const [keyIndex, key] of (server.keys ?? []).entries()) {
+      if (secretOf === undefined) continue;
+      const secret = secretOf(key);
+      if (!secret) say([...at, 'keys', keyIndex], missingSecret(key));
+      else if (!HEADER_TEXT.test(secret))
+        say([...at, 'keys', keyIndex], 'has a key with spaces, line breaks or characters outside ASCII');
+    }
+    const names = (server.keys ?? []).map(keyName);
+    if (new Set(names).size < names.length) say([...at, 'keys'], 'has two keys of the same name');
   }
-  for (const [index, key] of (provider.keys ?? []).entries()) {
-    if (secretOf === undefined) continue;
-    const secret = secretOf(key);
-    if (!secret) say(['keys', index], missingSecret(key));
-    else if (!HEADER_TEXT.test(secret))
-      say(['keys', index], 'has a key with spaces, line breaks or characters outside ASCII');
+  for (const field of provider.servers === undefined ? [] : OF_A_SERVER) {
+    if (provider[field] !== undefined) say([field], 'belongs to each of the servers');
   }
-  const names = (provider.keys ?? []).map(keyName);
-  if (new Set(names).size < names.length) say(['keys'], 'has two keys of the same name');
+  const servers = (provider.servers ?? []).map((server) => server.name);
+  if (new Set(servers).size < servers.length) say(['servers'], 'has two servers of the same name');
   return problems;
 }
 
@@ -154,6 +165,20 @@ function atMost(images: number): string {
 /** The key's name in logs and timelines. */
 export function keyName(key: KeySource): string {
   return key.name ?? ('env' in key ? key.env.toLowerCase() : '');
+}
+
+/** A provider's servers, as in the file; one without a list is a server without a name. */
+export function serversOf(provider: ProviderSource): readonly (Omit<ServerSource, 'name'> & { name?: string })[] {
+  if (provider.servers !== undefined) return provider.servers;
+  const { base_url, keys, limits, region } = provider;
+  return [
+    {
+      ...(base_url !== undefined && { base_url }),
+      ...(keys && { keys }),
+      ...(limits && { limits }),
+      ...(region !== undefined && { region }),
+    },
+  ];
 }
 
 /** The schema allows only types that have a descriptor. */

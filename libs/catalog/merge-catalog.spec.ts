@@ -40,7 +40,7 @@ describe('the catalog of a file and the console', () => {
       ['house', 'main'],
       ['poster', 'drawn'],
     ]);
-    expect(both.catalog.providers.get('main')?.keys).toEqual([{ name: 'team', secret: 'secret' }]);
+    expect(both.catalog.providers.get('main')?.servers[0]?.keys).toEqual([{ name: 'team', secret: 'secret' }]);
     expect(problems(both)).toEqual([]);
   });
 

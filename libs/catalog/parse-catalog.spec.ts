@@ -1,3 +1,4 @@
+import { serverId } from '#providers/provider-entry.js';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openAiCatalog, SANDBOX_CATALOG } from './built-in.js';
@@ -48,26 +49,31 @@ describe('a catalog', () => {
   it('says who makes what, in which order and share, and with whose keys', () => {
     const { currency, providers, models } = parseCatalog(FULL, 'models.yaml', ENV);
     expect(currency).toBe('EUR');
+    const main = { name: 'main', type: 'openai', interrupted: 'retry', free: false, options: {} };
     expect(providers.get('main')).toEqual({
-      name: 'main',
-      type: 'openai',
-      baseUrl: 'https://images.example/v1',
-      keys: [
-        { name: 'first', secret: 'secret-one' },
-        { name: 'second_key', secret: 'secret-two' },
+      ...main,
+      servers: [
+        {
+          ...main,
+          baseUrl: 'https://images.example/v1',
+          keys: [
+            { name: 'first', secret: 'secret-one' },
+            { name: 'second_key', secret: 'secret-two' },
+          ],
+          limits: { concurrency: 4, startsPerMinute: 60 },
+        },
       ],
-      limits: { concurrency: 4, startsPerMinute: 60 },
-      interrupted: 'retry',
-      free: false,
-      options: {},
     });
-    expect(providers.get('spare')).toMatchObject({ baseUrl: 'https://api.openai.com/v1', interrupted: 'fail' });
+    expect(providers.get('spare')).toMatchObject({
+      interrupted: 'fail',
+      servers: [{ baseUrl: 'https://api.openai.com/v1', interrupted: 'fail' }],
+    });
     expect(providers.get('gpu')).toMatchObject({
       free: true,
       interrupted: 'retry',
       options: { workflow: 'flux.json' },
     });
-    expect(providers.get('jobs')).toMatchObject({ baseUrl: 'https://api.evolink.ai/v1', free: false });
+    expect(providers.get('jobs')).toMatchObject({ servers: [{ baseUrl: 'https://api.evolink.ai/v1' }], free: false });
     const model = models.get('gpt-image-2');
     expect(model?.ownedBy).toBe('acme');
     expect(
@@ -378,6 +384,56 @@ models:
   it('never tells a secret', () => {
     const text = FULL.replace('type: openai', 'type: nothing').replace('kind: image', 'kind: FIRST_KEY');
     expect(problemsOf(text).join('\n')).not.toMatch(/secret/);
+  });
+
+  it('has providers with a list of equal servers', () => {
+    const text = `providers:
+  azure:
+    type: openai
+    interrupted: retry
+    servers:
+      - { name: sweden, base_url: https://a.example/v1/, keys: [{ env: FIRST_KEY }], region: eu, limits: { starts_per_minute: 12 } }
+      - { name: east, base_url: https://b.example/v1, keys: [{ env: SECOND_KEY }], region: us }
+models:
+  poster: { kind: image, routes: [{ provider: azure }] }
+`;
+    const azure = parseCatalog(text, 'models.yaml', ENV).providers.get('azure');
+    expect(azure?.servers).toMatchObject([
+      {
+        name: 'azure',
+        server: 'sweden',
+        region: 'eu',
+        baseUrl: 'https://a.example/v1',
+        keys: [{ name: 'first_key', secret: 'secret-one' }],
+        limits: { startsPerMinute: 12 },
+        interrupted: 'retry',
+      },
+      { name: 'azure', server: 'east', region: 'us', limits: { startsPerMinute: undefined }, interrupted: 'retry' },
+    ]);
+    expect(azure?.servers.map(serverId)).toEqual(['azure/sweden', 'azure/east']);
+  });
+
+  it('says what is wrong with a list of servers', () => {
+    const text = `providers:
+  azure:
+    type: comfyui
+    base_url: http://a.example
+    servers:
+      - { name: one, keys: [{ name: k, env: FIRST_KEY }, { name: k, env: NOT_SET }] }
+      - { name: one, base_url: http://b.example }
+models:
+  poster: { kind: image, routes: [{ provider: azure }] }
+`;
+    expect(problemsOf(text)).toEqual([
+      'line 6: providers.azure.servers.0 needs a base_url',
+      'line 6: providers.azure.servers.0.keys.1 names the environment variable NOT_SET, which is not set',
+      'line 6: providers.azure.servers.0.keys has two keys of the same name',
+      'line 4: providers.azure.base_url belongs to each of the servers',
+      'line 5: providers.azure.servers has two servers of the same name',
+    ]);
+    expect(problemsOf(text.replace('name: one, base_url', 'name: a/b, base_url'))).toContain(
+      'line 7: providers.azure.servers.1.name must be up to 100 letters, digits, and . _ : -, and begin with a letter or digit',
+    );
   });
 
   it('has its schema in a file for editors', () => {

@@ -3,6 +3,7 @@ import { isUniqueViolation } from '#database/database-errors.js';
 import { jsonOf } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { ConsoleEntries } from './catalog-schema.js';
+import { serversOf } from './entry-problems.js';
 import type { SealedKey } from './provider-key-store.js';
 
 /** Number of revisions kept for undo. */
@@ -85,6 +86,6 @@ export class RevisionRepository {
 }
 
 function sealedIn({ providers }: ConsoleEntries): string[] {
-  const keys = Object.values(providers).flatMap((entry) => entry.keys ?? []);
+  const keys = Object.values(providers).flatMap((entry) => serversOf(entry).flatMap((server) => server.keys ?? []));
   return keys.flatMap((key) => ('sealed' in key ? [key.sealed] : []));
 }

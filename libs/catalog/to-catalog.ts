@@ -1,9 +1,9 @@
 import { classPrices } from '#contract/token-classes.js';
-import type { ProviderEntry } from '#providers/provider-entry.js';
+import type { Provider } from '#providers/provider-entry.js';
 import { acceptedBy } from './accepted-by.js';
 import type { Catalog, ModelEntry, Route } from './catalog.js';
 import type { CatalogFile, ModelSource, PriceSource, ProviderSource, RouteSource } from './catalog-schema.js';
-import { descriptorOf, descriptorsOf, keyName, providerOf, type SecretOf } from './entry-problems.js';
+import { descriptorOf, descriptorsOf, keyName, providerOf, serversOf, type SecretOf } from './entry-problems.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -19,21 +19,26 @@ export function toCatalog(file: CatalogFile, env: Environment, secretOf: SecretO
   };
 }
 
-function providerMaker(env: Environment, secretOf: SecretOf): (name: string, entry: ProviderSource) => ProviderEntry {
+function providerMaker(env: Environment, secretOf: SecretOf): (name: string, entry: ProviderSource) => Provider {
   return (name, entry) => {
-    const { concurrency, starts_per_minute: startsPerMinute } = entry.limits ?? {};
     const { baseUrl, free: isFreeType, interruptedSetting = '' } = descriptorOf(entry);
     const free = entry.free ?? isFreeType;
-    return {
+    const shared = {
       name,
       type: entry.type,
-      baseUrl: (entry.base_url ?? baseUrl)?.replace(/\/+$/, ''),
-      keys: (entry.keys ?? []).map((key) => ({ name: keyName(key), secret: secretOf(key) ?? '' })),
-      limits: { concurrency, startsPerMinute },
       interrupted: entry.interrupted ?? (free || env[interruptedSetting] === 'retry' ? 'retry' : 'fail'),
       free,
       options: entry.options ?? {},
-    };
+    } as const;
+    const servers = serversOf(entry).map((server) => ({
+      ...shared,
+      ...(server.name !== undefined && { server: server.name }),
+      ...(server.region !== undefined && { region: server.region }),
+      baseUrl: (server.base_url ?? baseUrl)?.replace(/\/+$/, ''),
+      keys: (server.keys ?? []).map((key) => ({ name: keyName(key), secret: secretOf(key) ?? '' })),
+      limits: { concurrency: server.limits?.concurrency, startsPerMinute: server.limits?.starts_per_minute },
+    }));
+    return { ...shared, servers };
   };
 }
 
@@ -63,12 +68,13 @@ function ranksOf(routes: readonly RouteSource[]): RouteSource[][] {
 }
 
 function toRoute(name: string, source: RouteSource, file: CatalogFile): Route {
-  const { provider, model = name, weight = 1, capabilities = {} } = source;
+  const { provider, model = name, region, weight = 1, capabilities = {} } = source;
   const entry = providerOf(file, provider);
   const usual = entry === undefined ? 1 : descriptorOf(entry).maxN(model);
   const { edits = true, masks = edits, markup = false, images = 16, max_n: maxN = usual, sizes } = capabilities;
   const svg = entry !== undefined && descriptorOf(entry).takes.svg;
-  return { provider, model, weight, edits, masks, markup, svg, images, maxN, sizes };
+  const capable = { edits, masks, markup, svg, images, maxN, sizes };
+  return { provider, model, ...(region !== undefined && { region }), weight, ...capable };
 }
 
 function toPrice({ from, per_image: images, per_million_tokens: tokens, cancelled }: PriceSource) {

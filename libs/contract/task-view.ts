@@ -75,6 +75,12 @@ export class TaskEventView {
   })
   provider?: string;
 
+  @ApiPropertyOptional({ example: 'sweden', description: 'Name of its server, if the provider has several.' })
+  server?: string;
+
+  @ApiPropertyOptional({ example: 'eu', description: 'Region of the server, if the catalog says so.' })
+  region?: string;
+
   @ApiPropertyOptional({ type: String, nullable: true, description: 'Name of the provider key; null if it has none.' })
   key?: string | null;
 

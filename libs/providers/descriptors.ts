@@ -3,7 +3,7 @@ import { COMFYUI } from './comfyui/descriptor.js';
 import type { ImageProvider } from './image-provider.js';
 import { OPENAI } from './openai/descriptor.js';
 import type { AdapterParts, MakeAdapter, ProviderDescriptor } from './provider-descriptor.js';
-import type { ProviderEntry, ProviderKey } from './provider-entry.js';
+import type { Provider, ProviderEntry, ProviderKey } from './provider-entry.js';
 import { SANDBOX } from './sandbox/descriptor.js';
 import { SUBMIT_POLL } from './submit-poll/descriptor.js';
 
@@ -17,11 +17,20 @@ export const DESCRIPTORS: Readonly<Record<string, ProviderDescriptor>> = {
 };
 
 /** URL at which new images are ordered, without secrets; null if it is not known before the call. */
-export function imagesUrl({ type, baseUrl = '' }: ProviderEntry): string | null {
+export function imagesUrl({ type, baseUrl = '' }: Pick<ProviderEntry, 'type' | 'baseUrl'>): string | null {
   const { imagesPath } = DESCRIPTORS[type] ?? {};
   if (imagesPath === undefined || !URL.canParse(baseUrl)) return null;
   const { origin, pathname } = new URL(baseUrl + imagesPath);
   return origin + pathname;
+}
+
+/**
+ * What a server must have loaded for a call, so that calls for the same come one after the other: servers on the
+ * operator's hardware load models and workflows; empty for others.
+ */
+export function loadedFor({ type, free }: ProviderEntry, model: string, hasReferences: boolean): string {
+  const isOwn = free || DESCRIPTORS[type]?.free === true;
+  return isOwn ? `${model}${hasReferences ? ' edit' : ''}` : '';
 }
 
 /** Creates the adapter for one key of a provider; the key is undefined if the provider has none. */
@@ -41,17 +50,17 @@ export async function loadAdapters(parts: AdapterParts): Promise<MakeProvider> {
 
 /** Problems that keep adapters from being created for a catalog's providers, with their paths in the catalog. */
 export function adapterProblems(
-  providers: Iterable<ProviderEntry>,
+  providers: Iterable<Provider>,
   make: MakeProvider,
 ): { readonly path: readonly string[]; readonly text: string }[] {
-  return [...providers].flatMap((entry) => {
+  return [...providers].flatMap(({ name, servers }) => {
     try {
-      make(entry, entry.keys[0]);
+      for (const server of servers) make(server, server.keys[0]);
       return [];
     } catch (error) {
       // These messages start with the field: options.slots.prompt must be ...
       const [field = '', ...words] = (error instanceof Error ? error.message : String(error)).split(' ');
-      return [{ path: ['providers', entry.name, ...field.split('.')], text: words.join(' ') }];
+      return [{ path: ['providers', name, ...field.split('.')], text: words.join(' ') }];
     }
   });
 }
@@ -63,8 +72,9 @@ export interface LongestCall {
 }
 
 /** The longest call to these providers; undefined if all calls end at once when aborted. Throws what `make` throws. */
-export function longestCall(providers: Iterable<ProviderEntry>, make: MakeProvider): LongestCall | undefined {
-  const calls = [...providers].flatMap((entry) => {
+export function longestCall(providers: Iterable<Provider>, make: MakeProvider): LongestCall | undefined {
+  const servers = [...providers].flatMap((provider) => provider.servers);
+  const calls = servers.flatMap((entry) => {
     const { longestCallMs: ms } = make(entry, entry.keys[0]);
     return ms === undefined ? [] : [{ provider: entry.name, ms }];
   });

@@ -39,7 +39,8 @@ const ajv = new Ajv({ allErrors: true, allowUnionTypes: true });
 /** Checks options against a type's schema. */
 export function optionProblems(options: unknown, schema: object): OptionProblem[] {
   const matches = ajv.compile(schema);
-  return matches(options) ? [] : (matches.errors ?? []).map(problemOf);
+  if (matches(options)) return [];
+  return (matches.errors ?? []).filter(({ keyword }) => keyword !== 'if').map(problemOf);
 }
 
 /** Reads a provider's options according to its type's schema. Throws ProviderOptionsError. */

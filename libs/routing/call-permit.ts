@@ -5,11 +5,12 @@ export const STARTS_KEPT = 10_000;
 
 /**
  * Why a call may not begin now:
- * - `drained`: an operator switched the provider off
- * - `open`: its breaker is open after repeated failures
+ * - `drained`: an operator switched the provider off, or all servers that the call may use
+ * - `open`: the breaker of a server is open after repeated failures
  * - `cooling`: it refused this key; its other keys may work
  * - `busy`: its limit of running calls is reached, or others come first
  * - `rate`: its limit of calls begun in the last minute is reached
+ * Of several servers and keys, the reason that ends first counts.
  */
 export type RefusalReason = 'drained' | 'open' | 'cooling' | 'busy' | 'rate';
 
@@ -52,4 +53,6 @@ export interface Asking {
   readonly jobId?: string;
   /** Milliseconds until its task's deadline. */
   readonly remainingMs?: number;
+  /** What a server must load for it, if it has not loaded that for the call before; empty: nothing. */
+  readonly needs?: string;
 }

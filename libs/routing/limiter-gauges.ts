@@ -1,5 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { CatalogSource } from '#catalog/catalog-source.js';
+import { serverId, serverLabels, type ProviderEntry } from '#providers/provider-entry.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { LimiterState } from './limiter-state.js';
 import { ProviderLimiter } from './provider-limiter.js';
@@ -17,25 +18,22 @@ export class LimiterGauges implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    const names = (): string[] => [...this.catalog.current.providers.keys()];
-    this.metrics.gauges(
+    const servers = (): ProviderEntry[] => [...this.catalog.current.providers.values()].flatMap((one) => one.servers);
+    this.metrics.serverGauges(
       'provider_calls',
       'Provider calls in progress on this process; includes chats only for providers with limits.',
-      'provider',
       () => {
         const counts = this.limiter.inHand();
-        return Promise.resolve(Object.fromEntries(names().map((name) => [name, counts.get(name) ?? 0])));
+        return Promise.resolve(servers().map((server) => [serverLabels(server), counts.get(serverId(server)) ?? 0]));
       },
     );
-    this.metrics.gauges(
+    this.metrics.serverGauges(
       'provider_breaker',
-      'State of each provider’s circuit breaker: 0 closed, 1 half open, 2 open; the same on every worker.',
-      'provider',
+      'State of each server’s circuit breaker: 0 closed, 1 half open, 2 open; the same on every worker.',
       async () => {
-        const states = await this.state.statesOf(names());
-        return Object.fromEntries(
-          names().map((name, index) => [name, BREAKER_VALUES[states[index]?.breaker ?? 'closed']]),
-        );
+        const all = servers();
+        const states = await this.state.statesOf(all.map(serverId));
+        return all.map((server, at) => [serverLabels(server), BREAKER_VALUES[states[at]?.breaker ?? 'closed']]);
       },
     );
   }

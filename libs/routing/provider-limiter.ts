@@ -1,10 +1,10 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import type { ProviderEntry } from '#providers/provider-entry.js';
+import { serverId, serverLabels } from '#providers/provider-entry.js';
 import { ImageQueue } from '#queue/image-queue.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { DrainedProviders } from './provider-switches.js';
-import type { Answer, CallReport, LimiterState, LimitedCall } from './limiter-state.js';
+import type { Answer, CallOption, CallReport, LimiterState, LimitedCall } from './limiter-state.js';
 import type { Asking, CallPermit, CallRejection } from './call-permit.js';
 import { RoutingConfig } from './routing.config.js';
 import { SharedLimiter } from './shared-limiter.js';
@@ -36,34 +36,41 @@ export class ProviderLimiter implements OnApplicationShutdown {
   }
 
   /**
-   * Asks for one call with a key of a provider, by the key's name, which is empty where there are no keys. A task has
-   * one slot of a provider, however often it asks. A call that resumes a job is never rejected and does not count as a
-   * start. Never throws.
+   * Asks for one call to one of the options: servers of one provider, each with a key, of which there is at least one; the
+   * best first. The permit names the option. A full or paused server is not waited for while another is free. A task has
+   * one slot of a server, however often it asks. A call that resumes a job, which has one option, is never rejected and
+   * does not count as a start. Never throws.
    */
-  async enter(
-    entry: ProviderEntry,
-    keyName: string,
+  async enter<Option extends CallOption>(
+    options: readonly Option[],
     taskId: string,
     asking: Asking = {},
-  ): Promise<CallPermit | CallRejection> {
-    if (!asking.resume && !asking.evenDrained && this.drained.has(entry.name))
-      return this.refuse(entry, { reason: 'drained', retryAfterMs: DRAINED_RETRY_MS });
-    const isImage = (asking.jobId ?? '') !== '';
-    const call = { permit: randomUUID(), provider: entry.name, keyName, taskId, isImage, limits: entry.limits };
-    const answer = await this.tell((state) => state.enter(call, asking));
-    if (answer !== undefined && 'reason' in answer) return this.refuse(entry, answer);
-    return this.permit(call, answer?.startedAt ?? 0);
+  ): Promise<(CallPermit & { readonly option: Option }) | CallRejection> {
+    const isForced = asking.resume === true || asking.evenDrained === true;
+    const open = options.filter(({ provider }) => isForced || !this.drained.has(provider));
+    const [first] = open;
+    if (first === undefined) {
+      return this.refuse(options[0], { reason: 'drained', retryAfterMs: DRAINED_RETRY_MS });
+    }
+    const task = { permit: randomUUID(), taskId, isImage: (asking.jobId ?? '') !== '' };
+    const answer = await this.tell((state) => state.enter(task, open, asking));
+    if (answer !== undefined && 'reason' in answer) return this.refuse(answer.option, answer);
+    const option = answer?.option ?? first;
+    return { option, ...this.permit({ ...task, option }, answer?.startedAt ?? 0) };
   }
 
-  /** Returns the slot of a task that ended while parked, when no worker held it. Never throws. */
-  async forget(provider: string, taskId: string): Promise<void> {
-    await this.shared.tell((state) => state.forget(provider, taskId));
+  /** Returns the slot of a task at a server, by its id, that ended while parked, when no worker held it. Never throws. */
+  async forget(server: string, taskId: string): Promise<void> {
+    await this.shared.tell((state) => state.forget(server, taskId));
   }
 
-  /** Calls that this process is making, by provider. */
+  /** Calls that this process is making, by the id of their server. */
   inHand(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
-    for (const { provider } of this.calls) counts.set(provider, (counts.get(provider) ?? 0) + 1);
+    for (const { option } of this.calls) {
+      const server = serverId(option.provider);
+      counts.set(server, (counts.get(server) ?? 0) + 1);
+    }
     return counts;
   }
 
@@ -82,9 +89,9 @@ export class ProviderLimiter implements OnApplicationShutdown {
     await this.waitForReports();
   }
 
-  private refuse({ name }: ProviderEntry, refusal: CallRejection): CallRejection {
-    this.metrics.providerRefusals.inc({ provider: name, reason: refusal.reason });
-    return refusal;
+  private refuse(option: CallOption | undefined, { reason, retryAfterMs }: CallRejection): CallRejection {
+    if (option !== undefined) this.metrics.providerRefusals.inc({ ...serverLabels(option.provider), reason });
+    return { reason, retryAfterMs };
   }
 
   private permit(call: LimitedCall, startedAt: number): CallPermit {

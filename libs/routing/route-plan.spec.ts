@@ -1,7 +1,8 @@
 import { modelOf, type Catalog } from '#catalog/catalog.js';
 import { parseCatalog } from '#catalog/parse-catalog.js';
 import { AppError } from '#contract/app-error.js';
-import { routePlan, type RouteNeeds } from './route-plan.js';
+import { serverId } from '#providers/provider-entry.js';
+import { assertServedIn, poolsOf, routePlan, type RouteNeeds } from './route-plan.js';
 
 const PROVIDERS = `providers:
   main: { type: openai, keys: [{ name: a, env: KEY }, { name: b, env: KEY }, { name: c, env: KEY }] }
@@ -53,6 +54,63 @@ describe('the plan of a task', () => {
     expect(() => plan(serving('{ provider: heavy }'), { ...PLAIN, onlyProvider: 'light' })).toThrow(
       'light no longer serves poster.',
     );
+  });
+
+  it('stays in the region of a pin, and says so when nobody is there', () => {
+    const text = `providers:
+  azure:
+    type: openai
+    servers:
+      - { name: sweden, base_url: http://a.example, region: eu }
+      - { name: east, base_url: http://b.example, region: us }
+      - { name: anywhere, base_url: http://c.example }
+  lone: { type: openai, base_url: http://d.example, region: eu }
+models:
+  poster:
+    kind: image
+    routes: [{ provider: azure, region: us }, { provider: azure, model: other }, { provider: lone }]
+`;
+    const catalog = parseCatalog(text, 'models.yaml', {});
+    const model = modelOf(catalog, 'image', 'poster')!;
+    const found = (region?: string) =>
+      routePlan(model, catalog, { ...PLAIN, region }, 'task_1 1')
+        .map(({ provider, model: name, region: where }) => [serverId(provider), name, where].join(' '))
+        .sort();
+    expect(found('eu')).toEqual(['azure/sweden other eu', 'lone poster eu']);
+    // A route's region is that of the servers which name none.
+    expect(found('us')).toEqual(['azure/anywhere poster us', 'azure/east other us', 'azure/east poster us']);
+    expect(found()).toHaveLength(6);
+    expect(() => found('asia')).toThrow('No provider in the region asia can generate this request with poster.');
+    expect(() => assertServedIn(model, catalog, 'asia')).toThrow(
+      'poster is not served in the region asia: its regions are eu, us.',
+    );
+    expect(() => assertServedIn(model, catalog, 'eu')).not.toThrow();
+    const plain = serving('{ provider: heavy }');
+    expect(() => assertServedIn(modelOf(plain, 'image', 'poster')!, plain, 'eu')).toThrow(
+      'poster is not served in the region eu: it has no region.',
+    );
+  });
+
+  it('calls each server with one key before any with the next', () => {
+    const text = `providers:
+  pool:
+    type: openai
+    servers:
+      - { name: x, base_url: http://a.example, keys: [{ name: a, env: KEY }, { name: b, env: KEY }] }
+      - { name: y, base_url: http://b.example, keys: [{ name: c, env: KEY }] }
+models:
+  poster: { kind: image, routes: [{ provider: pool }] }
+`;
+    const catalog = parseCatalog(text, 'models.yaml', { KEY: 'secret' });
+    const all = routePlan(modelOf(catalog, 'image', 'poster')!, catalog, PLAIN, 'task_1 1');
+    expect(
+      all
+        .map(({ provider }) => provider.server)
+        .slice(0, 2)
+        .sort(),
+    ).toEqual(['x', 'y']);
+    expect(all.map(({ key }) => key?.name).sort()).toEqual(['a', 'b', 'c']);
+    expect(poolsOf(all)).toEqual([all]);
   });
 
   it('leaves out for a strict request who would adapt it, and says so when that is everybody', () => {

@@ -1,25 +1,28 @@
 import { createHash } from 'node:crypto';
 import { adaptationsFor, type RequestedImage } from '#catalog/adaptations.js';
 import type { Catalog, ModelEntry, Route } from '#catalog/catalog.js';
-import type { ProviderEntry, ProviderKey } from '#providers/provider-entry.js';
+import { serverId, type ProviderEntry, type ProviderKey } from '#providers/provider-entry.js';
 import { AppError } from '#contract/app-error.js';
+import { REGION_HEADER } from '#contract/region.js';
 
-/** One provider, with one of its keys, that may be called. */
+/** One server of a provider, with one of its keys, that may be called. */
 export interface Candidate {
   readonly provider: ProviderEntry;
   readonly key: ProviderKey | undefined;
+  /** Where it generates, as the server or the route says. */
+  readonly region?: string | undefined;
   /** What the provider calls the model. */
   readonly model: string;
   /** Exact `<w>x<h>` it offers; undefined means any. */
   readonly sizes: readonly string[] | undefined;
 }
 
-/** The random choices among routes by weight, and among keys. */
+/** The random choices among routes by weight, and among servers and keys. */
 export interface Chance {
   /** 0 <= x < 1; called for each route of a rank in turn. */
   random(): number;
-  /** Which of the provider's keys comes first: any whole number from 0, taken modulo the number of keys. */
-  firstKey(provider: ProviderEntry): number;
+  /** Which one of so many servers of the provider, or keys of one of them, comes first: any whole number from 0. */
+  first(name: string, count: number): number;
 }
 
 /** What a request requires of a route. */
@@ -34,15 +37,47 @@ export interface RouteNeeds {
   readonly n?: number | undefined;
   /** Set when no other provider may be called. */
   readonly onlyProvider?: string | undefined;
+  /** The only region in which the image may be generated. */
+  readonly region?: string | undefined;
   /** Set when nothing may be adapted or left out. */
   readonly exactly?: RequestedImage;
 }
 
-/** All candidates: the ranks in order, the routes of a rank by weight, and for each route all keys of its provider. */
-export function candidatesOf(ranks: ModelEntry['ranks'], catalog: Catalog, chance: Chance): Candidate[] {
+/** All candidates: the ranks in order, the routes of a rank by weight, and for each route all servers and keys. */
+export function candidatesOf(ranks: ModelEntry['ranks'], catalog: Catalog, chance: Chance, pin?: string): Candidate[] {
   return ranks
     .flatMap((rank) => byWeight(rank, () => chance.random()))
-    .flatMap((route) => withEachKey(route, catalog, chance));
+    .flatMap((route) => withEachServer(route, catalog, chance))
+    .filter(({ region }) => pin === undefined || region === pin);
+}
+
+/** Throws AppError `invalid_value`, which names the regions, when the model has no server in the one that is pinned. */
+export function assertServedIn(
+  { name, ranks }: ModelEntry,
+  { providers }: Catalog,
+  pin: string | undefined,
+  param: string = REGION_HEADER,
+): void {
+  if (pin === undefined) return;
+  const found = ranks
+    .flat()
+    .flatMap((route) => (providers.get(route.provider)?.servers ?? []).map((server) => regionOf(route, server)));
+  const regions = [...new Set(found)].filter((region) => region !== undefined).sort();
+  if (regions.includes(pin)) return;
+  const others = regions.length === 0 ? 'it has no region' : `its regions are ${regions.join(', ')}`;
+  throw new AppError('invalid_value', `${name} is not served in the region ${pin}: ${others}.`, { param });
+}
+
+/** Candidates in a row that are equal but for server and key, from which the limiter chooses. */
+export function poolsOf<One extends Pick<Candidate, 'provider' | 'model'>>(candidates: readonly One[]): One[][] {
+  const pools: One[][] = [];
+  for (const candidate of candidates) {
+    const last = pools.at(-1);
+    const { provider, model } = last?.[0] ?? {};
+    if (provider?.name === candidate.provider.name && model === candidate.model) last?.push(candidate);
+    else pools.push([candidate]);
+  }
+  return pools;
 }
 
 /**
@@ -61,10 +96,16 @@ export function routePlan(model: ModelEntry, catalog: Catalog, needs: RouteNeeds
     throw new AppError('unsupported_parameter', text, { param: 'strict' });
   }
   let drawn = 0;
-  return candidatesOf(left, catalog, {
+  const chance: Chance = {
     random: () => share(`${seed} ${drawn++}`),
-    firstKey: ({ name, keys }) => (keys.length < 2 ? 0 : Math.floor(share(`${seed} ${name}`) * keys.length)),
-  });
+    first: (name, count) => (count < 2 ? 0 : Math.floor(share(`${seed} ${name}`) * count)),
+  };
+  const found = candidatesOf(left, catalog, chance, needs.region);
+  if (found.length === 0 && needs.region !== undefined) {
+    const text = `No provider in the region ${needs.region} can generate this request with ${model.name}.`;
+    throw new AppError('unsupported_parameter', text, { param: REGION_HEADER });
+  }
+  return found;
 }
 
 /** The routes of `onlyProvider`, if that is set, else all. Throws AppError when it has no route of the model. */
@@ -122,13 +163,36 @@ function byWeight(rank: readonly Route[], random: () => number): readonly Route[
     .map(({ route }) => route);
 }
 
-function withEachKey({ provider: name, model, sizes }: Route, catalog: Catalog, chance: Chance): Candidate[] {
-  const provider = catalog.providers.get(name);
-  if (provider === undefined) return [];
-  const { keys } = provider;
-  if (keys.length === 0) return [{ provider, key: undefined, model, sizes }];
-  const first = chance.firstKey(provider);
-  return keys.map((_, index) => ({ provider, key: keys[(first + index) % keys.length], model, sizes }));
+/** Each server with one key, then each with its next key: after a failure, another server is more likely to work. */
+function withEachServer(route: Route, catalog: Catalog, chance: Chance): Candidate[] {
+  const { provider: name, model, sizes } = route;
+  const all = catalog.providers.get(name)?.servers ?? [];
+  const usable = all.filter((server) => route.region === undefined || regionOf(route, server) === route.region);
+  if (usable.length === 0) return [];
+  const servers = rotated(usable, chance.first(name, usable.length));
+  const calls = servers.map((server) => ({ server, keys: keysInTurn(server, chance) }));
+  const rounds = Math.max(...calls.map(({ keys }) => keys.length));
+  return Array.from({ length: rounds }, (_, round) => round).flatMap((round) =>
+    calls.flatMap(({ server, keys }) =>
+      round < keys.length
+        ? [{ provider: server, key: keys[round], region: regionOf(route, server), model, sizes }]
+        : [],
+    ),
+  );
+}
+
+function regionOf(route: Route, server: ProviderEntry): string | undefined {
+  return server.region ?? route.region;
+}
+
+function keysInTurn(server: ProviderEntry, chance: Chance): readonly (ProviderKey | undefined)[] {
+  if (server.keys.length === 0) return [undefined];
+  return rotated(server.keys, chance.first(serverId(server), server.keys.length));
+}
+
+function rotated<T>(all: readonly T[], first: number): T[] {
+  const at = first % all.length;
+  return [...all.slice(at), ...all.slice(0, at)];
 }
 
 /** Hashes a text to a number 0 <= x < 1, evenly distributed. */

@@ -8,6 +8,7 @@ export interface StoredResponseRow {
   readonly model: string;
   readonly provider: string;
   readonly provider_key: string | null;
+  readonly provider_server: string | null;
   readonly tokens: number;
   /** ISO 8601. */
   readonly expires_at: string;
@@ -15,12 +16,13 @@ export interface StoredResponseRow {
 
 const PUT = {
   name: 'stored_responses_put',
-  text: `INSERT INTO stored_responses (account_id, id, api_key_id, model, provider, provider_key, tokens, expires_at)
-    SELECT account_id, id, api_key_id, model, provider, provider_key, tokens, expires_at
+  text: `INSERT INTO stored_responses
+      (account_id, id, api_key_id, model, provider, provider_key, provider_server, tokens, expires_at)
+    SELECT account_id, id, api_key_id, model, provider, provider_key, provider_server, tokens, expires_at
     FROM json_populate_recordset(NULL::stored_responses, $1::json)
     ON CONFLICT (account_id, id) DO UPDATE SET api_key_id = EXCLUDED.api_key_id, model = EXCLUDED.model,
-      provider = EXCLUDED.provider, provider_key = EXCLUDED.provider_key, tokens = EXCLUDED.tokens,
-      expires_at = EXCLUDED.expires_at`,
+      provider = EXCLUDED.provider, provider_key = EXCLUDED.provider_key,
+      provider_server = EXCLUDED.provider_server, tokens = EXCLUDED.tokens, expires_at = EXCLUDED.expires_at`,
 };
 
 /**

@@ -13,8 +13,10 @@ const BATCH = 1_000;
 /** The provider that holds a response, and its key. */
 export interface ResponseHolder {
   readonly provider: string;
-  /** Name of the key; null for a provider without keys. */
+  /** Name of the key; null for a server without keys. */
   readonly providerKey: string | null;
+  /** Name of the server; null for a provider without a list of them. */
+  readonly providerServer: string | null;
 }
 
 /** A response that a provider stores. */
@@ -50,7 +52,7 @@ export class StoredResponses {
     const keys = own === undefined ? {} : { apiKeyId: { in: inList(own.keyIds) } };
     const found = await this.prisma.storedResponse.findUnique({
       where: { accountId_id: { accountId, id }, expiresAt: { gt: new Date() }, ...keys },
-      select: { model: true, provider: true, providerKey: true, tokens: true },
+      select: { model: true, provider: true, providerKey: true, providerServer: true, tokens: true },
     });
     return found ?? undefined;
   }

@@ -10,6 +10,12 @@ const TASK_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 90, 120, 180, 3
 const STATEMENT_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const RATIO_BUCKETS = [0.1, 0.25, 0.5, 0.75, 0.9, 1, 1.1, 1.25, 1.5, 2, 4, 10];
 
+/** A provider, and its server, if it has a list of them. */
+export interface ServerLabels {
+  readonly provider: string;
+  readonly server?: string;
+}
+
 /**
  * Every metric of a process, in one place (docs/operations.md lists them). Labels take few values, all defined by us:
  * never an id, an address, or text from a caller.
@@ -74,13 +80,14 @@ export class Metrics {
   /** `outcome`: ok, the error code, or aborted (cancelled, past its deadline, lease lost, stopping). */
   readonly providerStarts = this.counter('provider_starts_total', 'Calls to providers, by outcome.', [
     'provider',
+    'server',
     'outcome',
   ]);
   /** `reason`: drained, open, cooling, busy, rate. */
   readonly providerRefusals = this.counter(
     'provider_refusals_total',
     'Provider calls that were not made because of a limit, a drained provider, a paused key or an open circuit breaker.',
-    ['provider', 'reason'],
+    ['provider', 'server', 'reason'],
   );
   readonly sweeps = this.counter('sweep_actions_total', 'Tasks that a sweep failed, requeued, or enqueued.', [
     'action',
@@ -129,6 +136,13 @@ export class Metrics {
   gauges(name: string, help: string, label: string, read: () => Promise<Readonly<Record<string, number>>>): void {
     this.addGauge(name, help, [label], async (gauge) => {
       for (const [value, count] of Object.entries(await read())) gauge.set({ [label]: value }, count);
+    });
+  }
+
+  /** Like `gauges`, for each server of each provider. */
+  serverGauges(name: string, help: string, read: () => Promise<readonly (readonly [ServerLabels, number])[]>): void {
+    this.addGauge(name, help, ['provider', 'server'], async (gauge) => {
+      for (const [labels, value] of await read()) gauge.set({ ...labels }, value);
     });
   }
 

@@ -115,7 +115,15 @@ describe('providers and models that are edited in the console', () => {
       ['sandbox', 'openai', 'apimart', 'evolink', 'toapis', 'comfyui', 'fal', 'google'],
     ]);
     expect(providers).toEqual([
-      { name: 'house', owner: 'file', entry: { type: 'sandbox' }, keys: [], problems: [], replaces_built_in: false },
+      {
+        name: 'house',
+        owner: 'file',
+        entry: { type: 'sandbox' },
+        keys: [],
+        server_keys: [],
+        problems: [],
+        replaces_built_in: false,
+      },
     ]);
     expect(listed.map(({ name, owner }) => [name, owner])).toEqual([['drawn', 'file']]);
     for (const path of ['providers/house', 'models/drawn', 'models/sketch']) {
@@ -185,6 +193,7 @@ describe('providers and models that are edited in the console', () => {
       problems: [],
       keys: ['team'],
       replaces_built_in: false,
+      server_keys: [],
       entry: { type: 'openai', base_url: upstream.url },
     });
     const state = (await ada.ask<{ data: Json[] }>('/providers')).data.find(({ name }) => name === 'main');
@@ -375,6 +384,69 @@ describe('providers and models that are edited in the console', () => {
     await writeFile(join(folder, 'models.yaml'), FILE);
     expect(await waitUntil(async () => !(await isShadowed()), { timeoutMs: 20_000 })).toBe(true);
     expect(await owners()).toEqual(['console']);
+  });
+
+  it('can have several servers, whose keys stay with them and are never shown', async () => {
+    const servers = ['one', 'two'].map((name) => ({ name, base_url: upstream.url, region: 'eu' }));
+    const keys = [
+      { server: 'one', name: 'k', key: CANARY },
+      { server: 'two', name: 'k', key: `${CANARY}-2` },
+    ];
+    await done(await put('providers/pool', { entry: { type: 'openai', servers }, keys }));
+    const listed = (await catalog()).providers.find(({ name }) => name === 'pool');
+    expect(listed).toMatchObject({
+      entry: { type: 'openai', servers },
+      keys: [],
+      server_keys: [
+        { server: 'one', name: 'k' },
+        { server: 'two', name: 'k' },
+      ],
+      problems: [],
+    });
+    expect(JSON.stringify(await catalog())).not.toMatch(/canary|pkey_/);
+    const kept = [
+      { server: 'one', name: 'k' },
+      { server: 'two', name: 'k' },
+    ];
+    const limited = servers.map((server) => ({ ...server, limits: { starts_per_minute: 12 } }));
+    await done(await put('providers/pool', { entry: { type: 'openai', servers: limited }, keys: kept }));
+    const [first, ...others] = limited;
+    const moved = [{ ...first, base_url: 'http://127.0.0.1:9/v1' }, ...others];
+    expect(
+      await refused(await put('providers/pool', { entry: { type: 'openai', servers: moved }, keys: kept })),
+    ).toEqual([400, 'Enter the keys again: the address they are sent to has changed.', 'keys']);
+    const stolen = [{ ...first, keys: [{ name: 'k', sealed: 'pkey_1' }] }];
+    expect(
+      await refused(await put('providers/pool', { entry: { type: 'openai', servers: stolen }, keys: [] })),
+    ).toEqual([400, 'keys belong next to the entry, not in it.', 'keys']);
+    const lost = [...kept, { server: 'three', name: 'k', key: CANARY }];
+    expect(await refused(await put('providers/pool', { entry: { type: 'openai', servers }, keys: lost }))).toEqual([
+      400,
+      'The key k is for three, which is no server.',
+      'keys',
+    ]);
+    const wrong = { type: 'openai', base_url: upstream.url, servers };
+    expect(await refused(await put('providers/pool', { entry: wrong, keys: kept }))).toEqual([
+      400,
+      'base_url belongs to each of the servers.',
+      'base_url',
+    ]);
+    expect((await ada.call('/providers/pool%2Ftwo/drain', { body: { reason: 'broken fan' } })).status).toBe(204);
+    const pool = (await ada.ask<{ data: Json[] }>('/providers')).data.find(({ name }) => name === 'pool');
+    expect(pool).toMatchObject({
+      drained: null,
+      starts_per_minute: 24,
+      servers: [
+        { name: 'one', region: 'eu', breaker: 'closed', starts_per_minute: 12, drained: null },
+        { name: 'two', drained: { reason: expect.stringContaining('broken fan') } },
+      ],
+    });
+    const log = await ada.ask<{ data: { action: string; target: string }[] }>('/audit');
+    expect(log.data[0]).toMatchObject({ action: 'provider.drained', target: 'pool/two' });
+    expect((await ada.call('/providers/pool%2Ftwo/resume', { method: 'POST' })).status).toBe(204);
+    expect((await ada.call('/providers/pool%2Fthree/drain', { body: {} })).status).toBe(404);
+    const { revision } = await catalog();
+    await done(await ada.call(`/catalog/providers/pool?revision=${revision}`, { method: 'DELETE' }));
   });
 
   it('open their keys after a rotation of SECRET_KEY, and say so where they can not', async () => {

@@ -46,6 +46,7 @@ describe('keys in the console', () => {
       default_response_format: null,
       allow_pixel_size: null,
       submit_mode: 'sync',
+      region: null,
       created_at: expect.any(String),
       expires_at: null,
       created_by: { id: expect.stringMatching(/^person_/), name: 'Ada' },
@@ -97,6 +98,7 @@ describe('keys in the console', () => {
       default_response_format: 'url',
       allow_pixel_size: true,
       submit_mode: 'apimart',
+      region: 'eu',
       models: [],
       scopes: ['tasks', 'chat'],
     };
@@ -176,6 +178,8 @@ describe('keys in the console', () => {
     [{ name: 'k', budget_period: 'month' }, 'invalid_value', 'budget_period'],
     [{ name: 'k', expires_at: '2020-01-01T00:00:00Z' }, 'invalid_value', 'expires_at'],
     [{ name: 'k', submit_mode: 'other' }, 'invalid_value', 'submit_mode'],
+    [{ name: 'k', region: 'EU west' }, 'invalid_value', 'region'],
+    [{ name: 'k', region: 7 }, 'invalid_value', 'region'],
   ])('refuses %j', async (body, code, param) => {
     const answer = await ada.call('/keys', { body });
     expect([answer.status, await answer.json()]).toMatchObject([400, { error: { code, param } }]);

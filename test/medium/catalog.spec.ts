@@ -70,7 +70,7 @@ describe('the catalog of a running process', () => {
 
   it('comes from the settings when there is no file', () => {
     expect(open({}).current.providers.has('sandbox')).toBe(true);
-    expect(open({ OPENAI_API_KEY: 'sk-test' }).current.providers.get('openai')?.keys).toEqual([
+    expect(open({ OPENAI_API_KEY: 'sk-test' }).current.providers.get('openai')?.servers[0]?.keys).toEqual([
       { name: 'openai_api_key', secret: 'sk-test' },
     ]);
   });

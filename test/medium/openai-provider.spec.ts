@@ -181,7 +181,7 @@ describe('the OpenAI adapter', () => {
 models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
       'models.yaml',
       {},
-    ).providers.get('local')!;
+    ).providers.get('local')!.servers[0]!;
     const local = new OpenAiProvider(openAiSettings(entry, undefined, config), new PublicFetcher(egress));
     expect([local.maskForm, provider().maskForm]).toEqual(['white', 'alpha']);
     upstream.script(image(png));

@@ -16,7 +16,7 @@ import { inputKey } from '#storage/object-key.js';
 import type { ProviderCall } from '#tasks/row/provider-call.js';
 import type { TaskCommand, TaskSummary } from '#tasks/row/task.js';
 import { allTasksOf } from '#tasks/row/task.js';
-import { imageWorker, OPEN_LIMITER, imageOf, vendor, type CallLimiter } from '../support/image-worker.js';
+import { imageWorker, OPEN_LIMITER, imageOf, permitted, vendor, type CallLimiter } from '../support/image-worker.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
@@ -114,10 +114,9 @@ describe('ordering an image', () => {
       const reason = `No such thing as ${prompt}.`;
       const rejected = { retryable: false, charged: 'no', isAboutRequest: true, reason } as const;
       const reject: Generate = () => Promise.reject(new ProviderError('upstream_error', 'Rejected.', rejected));
-      const outcomes: CallOutcome[] = [];
+      const outcomes: (CallOutcome | number)[] = [];
       const limiter: CallLimiter = {
-        enter: () =>
-          Promise.resolve({ end: (outcome: CallOutcome) => void outcomes.push(outcome), park: () => undefined }),
+        enter: ([option]) => Promise.resolve(permitted(option!, (how) => outcomes.push(how))),
       };
       const id = await accepted({ prompt });
       await worker({ first: reject, second: reject }, keys, limiter).run(id);
@@ -198,13 +197,11 @@ describe('ordering an image', () => {
     function gateOf(refusals: Readonly<Record<string, CallRejection>>) {
       const told: [string, string, CallOutcome | number][] = [];
       const limiter: CallLimiter = {
-        enter: ({ name }, keyName) =>
-          Promise.resolve(
-            refusals[name] ?? {
-              end: (outcome) => void told.push([name, keyName, outcome]),
-              park: (ms) => void told.push([name, keyName, ms]),
-            },
-          ),
+        enter: ([option]) => {
+          const { provider, key } = option!;
+          const permit = permitted(option!, (how) => told.push([provider.name, key?.name ?? '', how]));
+          return Promise.resolve(refusals[provider.name] ?? permit);
+        },
       };
       return { limiter, told };
     }

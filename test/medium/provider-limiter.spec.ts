@@ -180,12 +180,11 @@ describe('the limits of a provider, at several processes', () => {
     const { state } = at(0);
     const [lost, lease] = ['lost', 'held'].map((permit) => ({
       permit,
-      provider: 'p',
-      keyName: 'a',
+      option: { provider: providerEntry('p'), key: { name: 'a' } },
       taskId: 'task',
-      limits: providerEntry('p').limits,
+      isImage: false,
     })) as [LimitedCall, LimitedCall];
-    for (const call of [lost, lease]) await state.enter(call, {});
+    for (const call of [lost, lease]) await state.enter(call, [call.option], {});
     await state.renew([lost]);
     await state.leave(lost, { outcome: 'neutral', startedAt: 0, keepMs: 60_000 });
     await state.leave(lost, { outcome: 'neutral', startedAt: 0 });

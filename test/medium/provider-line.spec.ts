@@ -3,6 +3,7 @@ import { imageJobId, taskIdOf } from '#queue/job-catalog.js';
 import type { CallPermit, CallRejection } from '#routing/call-permit.js';
 import { newTaskId } from '#tasks/row/task-id.js';
 import {
+  nextMillisecond,
   openLimiterRoom,
   passed,
   providerEntry,
@@ -37,23 +38,13 @@ describe('who comes next at a provider that is full', () => {
   const ask = (task: Task, entry = one): Promise<CallPermit | CallRejection> =>
     any().enter(entry, 'a', task.id, { caller: task.caller, jobId: imageJobId(task.id, 1) });
 
-  /** Waits until Redis's clock shows a later millisecond: two tasks that join a line in the same one have no order. */
-  async function nextMillisecond(): Promise<void> {
-    const now = async (): Promise<number> => {
-      const [seconds, microseconds] = await room.redis.time();
-      return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
-    };
-    const began = await now();
-    while ((await now()) <= began);
-  }
-
   /** New tasks of a caller that are rejected, and wait: their jobs are delayed for longer than a test takes. */
   async function wait(count: number, whose: QueueCaller, entry = one): Promise<Task[]> {
     const tasks = Array.from({ length: count }, () => ({ id: newTaskId(), caller: whose }));
     for (const task of tasks) {
       expect(reasonOf(await ask(task, entry))).toBeDefined();
       await any().queue.add({ taskId: task.id, epoch: 1, delayMs: 600_000 });
-      await nextMillisecond();
+      await nextMillisecond(room.redis);
     }
     return tasks;
   }
@@ -298,7 +289,8 @@ describe('who comes next at a provider that is full', () => {
     });
 
     it('was told to wait for longer when it already had a place', async () => {
-      const entry = providerEntry('p', { concurrency: 2 });
+      const keys = ['a', 'b'].map((name) => ({ name, secret: '' }));
+      const entry = { ...providerEntry('p', { concurrency: 2 }), keys };
       const first = await resume(entry);
       const second = await resume(entry);
       expect(reasonOf(await chat(entry))).toBe('busy');

@@ -54,7 +54,7 @@ describe('the adapters of the catalog', () => {
   });
 
   function entry(name: string): ProviderEntry {
-    const found = source.current.providers.get(name);
+    const found = source.current.providers.get(name)?.servers[0];
     if (found === undefined) throw new Error(`no provider ${name}`);
     return found;
   }
@@ -82,17 +82,20 @@ describe('the adapters of the catalog', () => {
     expect(of('two', 0)).toBe(before[2]);
   });
 
-  it('take from the settings what their entry leaves open, but no account of another server', () => {
+  it('take from the settings what their entry leaves open, but no account of another server', async () => {
     const settings = (name: string, options: object = {}) =>
       openAiSettings({ ...entry(name), options: { ...options } }, entry(name).keys[0], openai);
-    expect(settings('two')).toMatchObject({ apiKey: 'secret-a', stream: false, project: undefined });
+    expect(settings('two')).toMatchObject({ stream: false, project: undefined });
+    const headers = await settings('two').credentials?.headers(new AbortController().signal);
+    expect(headers).toEqual({ authorization: 'Bearer secret-a' });
     expect(settings('two', { stream: true, total_timeout_ms: 5_000 })).toMatchObject({
       stream: true,
       totalTimeoutMs: 5_000,
       baseUrl: 'http://two.example/v1',
     });
     const ours = openAiSettings({ ...entry('one'), baseUrl: 'https://api.openai.com/v1' }, undefined, openai);
-    expect(ours).toMatchObject({ apiKey: undefined, project: 'ours' });
+    expect(ours).toMatchObject({ project: 'ours' });
+    expect(await ours.credentials?.headers(new AbortController().signal)).toEqual({});
   });
 
   it('refuse a catalog of which they can’t be made, and say which option is wrong', async () => {

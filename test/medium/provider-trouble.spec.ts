@@ -193,13 +193,13 @@ describe('a provider in trouble, at several processes', () => {
     const proxy = await proxyOf(room.databaseUrl);
     const cut = await room.limiter({ databaseUrl: proxy.url });
     await at(0).switches.drain('p', null);
-    expect(await waitUntil(() => cut.drained.has('p'), WAIT)).toBe(true);
+    expect(await waitUntil(() => cut.drained.has({ name: 'p' }), WAIT)).toBe(true);
     // A busy machine may have missed a read before.
     const before = cut.logged('provider_switches.unreadable');
     proxy.fault = 'black-hole';
     expect(await waitUntil(() => cut.logged('provider_switches.unreadable') > before, WAIT)).toBe(true);
     await at(0).switches.resume('p');
-    expect(await waitUntil(() => !at(0).drained.has('p'), WAIT)).toBe(true);
+    expect(await waitUntil(() => !at(0).drained.has({ name: 'p' }), WAIT)).toBe(true);
     expect(reasonOf(await cut.enter(entry, 'a', 'task'))).toBe('drained');
     // Said once, though it is looked for again and again.
     expect(cut.logged('provider_switches.unreadable')).toBe(before + 1);

@@ -344,6 +344,7 @@ describe('retention', () => {
       model: 'm',
       provider: 'p',
       provider_key: null,
+      provider_server: null,
       tokens: 1,
       expires_at: new Date(Date.now() + days * DAY_MS).toISOString(),
     });

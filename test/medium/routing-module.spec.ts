@@ -29,6 +29,9 @@ const CONFIGS = [
   RoutingConfig,
 ];
 
+/** The only server of a provider without keys. */
+const optionOf = (name: string) => [{ provider: providerEntry(name) }];
+
 describe('the limiter of a process', () => {
   let room: LimiterRoom;
   let app: INestApplicationContext;
@@ -61,25 +64,25 @@ describe('the limiter of a process', () => {
   });
 
   it('knows who is drained before it lets the first call pass', async () => {
-    expect(await app.get(ProviderLimiter).enter(providerEntry('off'), '', 'task')).toMatchObject({ reason: 'drained' });
+    expect(await app.get(ProviderLimiter).enter(optionOf('off'), 'task')).toMatchObject({ reason: 'drained' });
   });
 
   it('tells metrics what it has in hand and how the providers of the catalog are', async () => {
     const limiter = app.get(ProviderLimiter);
     const text = () => app.get(Metrics).text();
-    const sandbox = providerEntry('sandbox');
+    const sandbox = optionOf('sandbox');
     expect(await text()).toContain('darkroom_provider_calls{provider="sandbox"} 0');
-    const pass = passed(await limiter.enter(sandbox, '', 'task'));
+    const pass = passed(await limiter.enter(sandbox, 'task'));
     expect(await text()).toContain('darkroom_provider_calls{provider="sandbox"} 1');
     expect(await text()).toContain('darkroom_provider_breaker{provider="sandbox"} 0');
     pass.end('neutral');
-    for (let n = 0; n < 5; n++) passed(await limiter.enter(sandbox, '', `task-${n}`)).end('failed');
+    for (let n = 0; n < 5; n++) passed(await limiter.enter(sandbox, `task-${n}`)).end('failed');
     await limiter.waitForReports();
     expect(await text()).toContain('darkroom_provider_breaker{provider="sandbox"} 2');
   });
 
   it('gives back what was told before it ends', async () => {
-    passed(await app.get(ProviderLimiter).enter(providerEntry('p'), '', 'task')).end('neutral');
+    passed(await app.get(ProviderLimiter).enter(optionOf('p'), 'task')).end('neutral');
     await app.close();
     const other = await room.limiter();
     expect(await other.state.statesOf(['p'])).toMatchObject([{ calls: 0 }]);

@@ -3,6 +3,7 @@ import { EgressConfig } from '#egress/egress.config.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
 import type { ImageProvider } from '#providers/image-provider.js';
 import type { ProviderRegistry } from '../../apps/worker/src/providers/provider-registry.js';
+import type { CallOutcome } from '#routing/call-permit.js';
 import type { ProviderLimiter } from '#routing/provider-limiter.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { DropInputs } from '#tasks/retention/drop-inputs.js';
@@ -30,9 +31,14 @@ import type { TaskRoom } from './task-room.js';
 /** What a worker needs of the limiter. */
 export type CallLimiter = Pick<ProviderLimiter, 'enter'>;
 
+/** A permit for an option, which tells how it ended, or for how long it was parked. */
+export function permitted<Option>(option: Option, tell: (how: CallOutcome | number) => void) {
+  return { option, end: (outcome: CallOutcome) => tell(outcome), park: (ms: number) => tell(ms) };
+}
+
 /** Permits every call. */
 export const OPEN_LIMITER: CallLimiter = {
-  enter: () => Promise.resolve({ end: () => undefined, park: () => undefined }),
+  enter: ([option]) => Promise.resolve(permitted(option!, () => undefined)),
 };
 
 interface WorkerParts {

@@ -15,7 +15,7 @@ import { QueueHealth } from '#queue/queue-health.js';
 import { senderOptions } from '#queue/queue-sender.js';
 import { DrainedProviders, ProviderSwitches } from '#routing/provider-switches.js';
 import { LimiterState } from '#routing/limiter-state.js';
-import type { CallPermit, CallRejection } from '#routing/call-permit.js';
+import type { Asking, CallPermit, CallRejection } from '#routing/call-permit.js';
 import { ProviderLimiter } from '#routing/provider-limiter.js';
 import { RoutingConfig } from '#routing/routing.config.js';
 import { SharedLimiter } from '#routing/shared-limiter.js';
@@ -71,7 +71,9 @@ export async function openLimiterRoom() {
     await waitUntil(() => redis.status === 'ready', { timeoutMs: 10_000 });
     await drained.start();
     const opened = {
-      enter: asked.enter.bind(asked),
+      /** Asks for a call to a provider's only server, with a key. */
+      enter: (entry: ProviderEntry, key: string, task: string, asking?: Asking) =>
+        asked.enter([{ provider: entry, key: { name: key } }], task, asking),
       limiter: asked,
       state,
       queue,
@@ -115,6 +117,16 @@ export async function openLimiterRoom() {
 
 export type LimiterRoom = Awaited<ReturnType<typeof openLimiterRoom>>;
 export type OpenLimiter = Awaited<ReturnType<LimiterRoom['limiter']>>;
+
+/** Waits until Redis's clock shows a later millisecond: two tasks that join a line in the same one have no order. */
+export async function nextMillisecond(redis: Redis): Promise<void> {
+  const now = async (): Promise<number> => {
+    const [seconds, microseconds] = await redis.time();
+    return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+  };
+  const began = await now();
+  while ((await now()) <= began);
+}
 
 /** A provider with only these limits. */
 export function providerEntry(name: string, limits: Partial<ProviderEntry['limits']> = {}): ProviderEntry {

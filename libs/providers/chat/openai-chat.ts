@@ -3,6 +3,8 @@ import type { Dispatcher } from 'undici';
 import { decodedBody } from '#egress/decoded-body.js';
 import { providerAgent } from '../http/provider-agent.js';
 import type { ProviderProxyConfig } from '../http/proxy.config.js';
+import { credentialsOf } from '../openai/credentials.js';
+import { EntraTokens } from '../openai/entra-tokens.js';
 import type { ProviderEntry } from '../provider-entry.js';
 import { ChatNotSent, type ChatResponse, type ChatCall, type ChatProvider } from './chat-provider.js';
 
@@ -26,16 +28,19 @@ interface Endpoint {
 /** Chat completions and Responses of OpenAI and every compatible server. */
 export class OpenAiChat implements ChatProvider {
   private readonly agent: Dispatcher;
+  private readonly tokens: EntraTokens;
   /** Weak, because entries live only as long as their catalog. */
   private readonly bases = new WeakMap<ProviderEntry, Endpoint>();
 
   /** `connectMs`: time limit for connecting. */
   constructor(connectMs: number, proxy?: ProviderProxyConfig) {
     // A model may pause between tokens as long as the whole call may take; the call's signal limits that.
+    this.tokens = new EntraTokens(proxy);
     this.agent = providerAgent(proxy, { connectTimeoutMs: connectMs, bodyTimeout: 0 });
   }
 
   async call(provider: ProviderEntry, call: ChatCall): Promise<ChatResponse> {
+    const { credentials, shown } = await this.credentialsFor(provider, call);
     const { statusCode, headers, body } = await this.agent
       .request({
         ...this.endpointOf(provider, call.path),
@@ -48,7 +53,7 @@ export class OpenAiChat implements ChatProvider {
           // The body is passed on unchanged, so the caller must be able to read it, and so must we for its usage.
           'accept-encoding': 'identity',
           'user-agent': 'darkroom',
-          ...(call.key === undefined ? {} : { authorization: `Bearer ${call.key.secret}` }),
+          ...shown,
         },
         body: call.body.length === 0 ? null : bodyOf(call.body),
         headersTimeout: call.firstByteMs,
@@ -58,6 +63,7 @@ export class OpenAiChat implements ChatProvider {
         call.signal.throwIfAborted();
         throw wasNeverSent(error) ? new ChatNotSent('the provider could not be reached', { cause: error }) : error;
       });
+    if (statusCode === 401) credentials.rejected(shown);
     // Callers get the response as they asked for it, and its usage is read.
     const { 'content-encoding': encoding, ...rest } = headers;
     if (encoding === undefined) return { status: statusCode, headers, body };
@@ -67,6 +73,17 @@ export class OpenAiChat implements ChatProvider {
 
   async close(): Promise<void> {
     await this.agent.destroy();
+  }
+
+  /** Throws ChatNotSent when there are none now. */
+  private async credentialsFor(provider: ProviderEntry, { key, signal }: ChatCall) {
+    try {
+      const credentials = credentialsOf(provider, key, this.tokens);
+      return { credentials, shown: await credentials.headers(signal) };
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new ChatNotSent('there are no credentials for the provider', { cause: error });
+    }
   }
 
   private endpointOf(provider: ProviderEntry, path: string): Endpoint {

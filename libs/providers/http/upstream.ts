@@ -11,9 +11,19 @@ import type { ProviderProxyConfig } from './proxy.config.js';
 import type { RequestBody } from './request-body.js';
 import { secondsToWait } from './retry-after.js';
 
+/** Credentials that change, such as tokens that expire. */
+export interface ChangingCredentials {
+  /** Headers of the next call. Throws ProviderError when there are none now, and the signal's reason when it aborts. */
+  headers(signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
+  /** The server rejected these headers (401). */
+  rejected(headers: Readonly<Record<string, string>>): void;
+}
+
 /** A vendor's address, the credentials for it, and the time limits of a call. */
 export interface UpstreamSettings {
   readonly apiKey?: string | undefined;
+  /** Instead of `apiKey`. */
+  readonly credentials?: ChangingCredentials | undefined;
   readonly baseUrl: string;
   readonly organization?: string | undefined;
   readonly project?: string | undefined;
@@ -66,10 +76,12 @@ export class Upstream {
   private readonly base: string;
   /** Credentials sent to the server, which may quote them in errors. */
   private readonly secrets: readonly string[];
+  /** Those of the latest call, if they change. */
+  private shown: Readonly<Record<string, string>> = {};
 
   constructor(private readonly settings: UpstreamSettings) {
     this.base = settings.baseUrl.replace(/\/+$/, '');
-    const headers = Object.values(settings.headers ?? {}).flatMap((value) => [value, ...value.split(' ')]);
+    const headers = secretsIn(settings.headers ?? {});
     this.secrets = [...(settings.apiKey === undefined ? [] : [settings.apiKey]), ...headers];
     this.agent = providerAgent(settings.proxy, {
       connectTimeoutMs: settings.connectTimeoutMs,
@@ -110,7 +122,7 @@ export class Upstream {
 
   /** The server's message about a failure, without secrets; undefined if there is none. */
   messageIn(body: unknown): string | undefined {
-    return providerMessage(body, this.secrets);
+    return providerMessage(body, [...this.secrets, ...secretsIn(this.shown)]);
   }
 
   /** The same message, for operators and for the caller of a rejected request. */
@@ -120,7 +132,9 @@ export class Upstream {
   }
 
   private async send(call: UpstreamCall, signal: AbortSignal, state: { sent: boolean }): Promise<UpstreamResponse> {
-    const { apiKey, organization, project, headers: own } = this.settings;
+    const { apiKey, credentials, organization, project, headers: own } = this.settings;
+    const shown = (await credentials?.headers(signal)) ?? {};
+    this.shown = shown;
     const sent = call.body;
     const url = URL.canParse(call.path) ? call.path : this.base + call.path;
     const { statusCode, headers, body } = await abortableRequest(url, {
@@ -132,6 +146,7 @@ export class Upstream {
         'accept-encoding': 'identity',
         'user-agent': 'Darkroom',
         ...own,
+        ...shown,
         ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
         ...(sent === undefined ? {} : { 'content-type': sent.contentType, 'content-length': String(sent.bytes) }),
         ...(call.idempotencyKey === undefined ? {} : { 'idempotency-key': call.idempotencyKey }),
@@ -143,6 +158,7 @@ export class Upstream {
       // one.
       body: sent === undefined ? null : (sending(sent.pieces, state) as unknown as Readable),
     });
+    if (statusCode === 401) credentials?.rejected(shown);
     // An unread body fails when the call ends; ignore that error.
     body.on('error', () => undefined);
     return {
@@ -153,6 +169,11 @@ export class Upstream {
       body: capped(decodedPieces(body, headers['content-encoding']), call.maxBytes, signal),
     };
   }
+}
+
+/** Header values, and their parts, such as the token after `Bearer`. */
+function secretsIn(headers: Readonly<Record<string, string>>): string[] {
+  return Object.values(headers).flatMap((value) => [value, ...value.split(' ')]);
 }
 
 class TotalTimeout extends Error {

@@ -31,14 +31,19 @@ export const OPENAI = {
     accepts: BASE_VALUES,
     maxN: () => 10,
     load: async () => {
-      const [{ OpenAiProvider }, { openAiSettings }, { OpenAiConfig }, { ProviderProxyConfig }] = await Promise.all([
-        import('./openai-provider.js'),
-        import('./openai-settings.js'),
-        import('./openai.config.js'),
-        import('../http/proxy.config.js'),
-      ]);
-      return (entry, key, { settings, fetcher }) =>
-        new OpenAiProvider(openAiSettings(entry, key, settings(OpenAiConfig), settings(ProviderProxyConfig)), fetcher);
+      // One after the other, because they share modules.
+      const { OpenAiProvider } = await import('./openai-provider.js');
+      const { openAiSettings } = await import('./openai-settings.js');
+      const { EntraTokens } = await import('./entra-tokens.js');
+      const { OpenAiConfig } = await import('./openai.config.js');
+      const { ProviderProxyConfig } = await import('../http/proxy.config.js');
+      // Shared by all adapters, so that a changed catalog needs no new tokens.
+      let tokens: InstanceType<typeof EntraTokens> | undefined;
+      return (entry, key, { settings, fetcher }) => {
+        const proxy = settings(ProviderProxyConfig);
+        tokens ??= new EntraTokens(proxy);
+        return new OpenAiProvider(openAiSettings(entry, key, settings(OpenAiConfig), proxy, tokens), fetcher);
+      };
     },
     loadModels: async () => (await import('./list-models.js')).listModels,
   },

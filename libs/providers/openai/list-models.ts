@@ -6,6 +6,8 @@ import { errorBody } from '../http/error-body.js';
 import { readJson, textAt, valueAt } from '../http/json-value.js';
 import { ProviderProxyConfig } from '../http/proxy.config.js';
 import { Upstream, type UpstreamResponse } from '../http/upstream.js';
+import { credentialsOf } from './credentials.js';
+import { EntraTokens } from './entra-tokens.js';
 import { OPENAI_OPTIONS, type OpenAiOptions } from './options.js';
 
 /** Short, because a user waits for this in a form. */
@@ -23,12 +25,13 @@ export async function listModels(
   signal: AbortSignal,
 ): Promise<ListedModels> {
   const { organization, project } = readOptions<OpenAiOptions>(entry, OPENAI_OPTIONS);
+  const proxy = settings(ProviderProxyConfig);
   const upstream = new Upstream({
-    apiKey: key?.secret,
+    credentials: credentialsOf(entry, key, new EntraTokens(proxy)),
     baseUrl: entry.baseUrl ?? '',
     organization,
     project,
-    proxy: settings(ProviderProxyConfig),
+    proxy,
     connectTimeoutMs: TIMEOUT_MS,
     firstByteTimeoutMs: TIMEOUT_MS,
     idleTimeoutMs: TIMEOUT_MS,
@@ -44,7 +47,7 @@ export async function listModels(
     });
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
-    return { problem: unreachableText(error) };
+    return { problem: error.providerMessage ?? unreachableText(error) };
   }
 }
 

@@ -1,6 +1,8 @@
 import type { ProviderProxyConfig } from '../http/proxy.config.js';
 import type { ProviderEntry, ProviderKey } from '../provider-entry.js';
 import { readOptions } from '../provider-options.js';
+import { credentialsOf } from './credentials.js';
+import { EntraTokens } from './entra-tokens.js';
 import type { OpenAiConfig } from './openai.config.js';
 import { OPENAI_OPTIONS, type OpenAiOptions } from './options.js';
 import type { OpenAiSettings } from './openai-provider.js';
@@ -11,12 +13,13 @@ export function openAiSettings(
   key: ProviderKey | undefined,
   config: OpenAiConfig,
   proxy?: ProviderProxyConfig,
+  tokens = new EntraTokens(proxy),
 ): OpenAiSettings {
   const options = readOptions<OpenAiOptions>(entry, OPENAI_OPTIONS);
   // The configured organization and project apply only to the configured server.
   const { organization, project } = entry.baseUrl === config.baseUrl.replace(/\/+$/, '') ? config : {};
   return {
-    apiKey: key?.secret,
+    credentials: credentialsOf(entry, key, tokens),
     baseUrl: entry.baseUrl ?? config.baseUrl,
     organization: options.organization ?? organization,
     project: options.project ?? project,

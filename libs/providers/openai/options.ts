@@ -15,6 +15,11 @@ export interface OpenAiOptions extends CallTimeouts {
   readonly extra?: Readonly<Record<string, string>>;
   readonly organization?: string;
   readonly project?: string;
+  readonly auth?: 'bearer' | 'api_key' | 'entra';
+  readonly tenant?: string;
+  readonly client_id?: string;
+  readonly login_url?: string;
+  readonly scope?: string;
   /** Only for chats. */
   readonly stream_usage?: boolean;
 }
@@ -50,12 +55,34 @@ export const OPENAI_OPTIONS = {
     },
     organization: { ...NAME, description: 'Sent as OpenAI-Organization.' },
     project: { ...NAME, description: 'Sent as OpenAI-Project.' },
+    auth: {
+      enum: ['bearer', 'api_key', 'entra'],
+      description:
+        'How the key is sent: as a bearer token, in the header api-key (Azure), or as the secret of a client of Microsoft Entra, which issues tokens for it.',
+    },
+    tenant: {
+      type: 'string',
+      pattern: '^[A-Za-z0-9.-]{1,100}$',
+      description: 'For entra: id or domain of the tenant.',
+    },
+    client_id: { type: 'string', pattern: '^[A-Za-z0-9-]{1,100}$', description: 'For entra: application (client) ID.' },
+    login_url: {
+      type: 'string',
+      pattern: '^https?://[^\\s?#@]+$',
+      description: 'For entra: where tokens are issued; default: https://login.microsoftonline.com.',
+    },
+    scope: {
+      ...NAME,
+      description: 'For entra: what tokens are for; default: https://cognitiveservices.azure.com/.default.',
+    },
     stream_usage: {
       type: 'boolean',
       description: 'No: for chat servers that do not support stream_options.include_usage.',
     },
     ...callTimeouts,
   },
+  if: { properties: { auth: { const: 'entra' } }, required: ['auth'] },
+  then: { required: ['tenant', 'client_id'] },
 } as const;
 
 /** Whether a server with these options is sent a field of `extra`. */

@@ -4,7 +4,7 @@ import { batch, NOT_DURABLE, ofBatch, STARTED_PERCENT } from './task-batch.sql.j
 import { CLAIMED_COLUMNS, type ClaimedRow } from './task-columns.js';
 
 /** SQL for whether a claim also begins the call given for its model: the first claim of a plain task. */
-const BEGINS = `($2::jsonb ? model AND attempt = 0 AND inputs = '[]' AND NOT options ?| '{n,strict,onlyProvider}')`;
+const BEGINS = `($2::jsonb ? model AND attempt = 0 AND inputs = '[]' AND NOT options ?| '{n,strict,onlyProvider,region}')`;
 
 /** A disabled account buys nothing more; what a provider works on already is paid, so it is still fetched. */
 const MAY_BUY = `(provider_call_open OR NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.id = account_id AND disabled_at IS NOT NULL))`;

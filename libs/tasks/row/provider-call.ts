@@ -4,6 +4,10 @@ import type { ErrorCode } from '#contract/error-codes.js';
 export interface CallStart {
   /** The provider's name in the catalog. */
   readonly provider: string;
+  /** The name of its server among its provider's; absent where the provider has no list of them. */
+  readonly server?: string;
+  /** The server's region at the time of the call. */
+  readonly region?: string;
   /** Name of the key, never the key; empty where the provider has none. */
   readonly key: string;
   /** What the provider calls the model. */

@@ -110,6 +110,7 @@ export class ApiKeyCache {
           storedResponseFormat(row.defaultResponseFormat ?? row.account.defaultResponseFormat) ?? undefined,
         allowPixelSize: row.allowPixelSize ?? undefined,
         submitMode: storedSubmitMode(row.submitMode),
+        region: row.region ?? undefined,
         budgeted,
       },
       accountDisabled: row.account.disabledAt !== null,

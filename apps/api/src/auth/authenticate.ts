@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
+import { REGION_HEADER, REGION_NAME } from '#contract/region.js';
 import type { ApiKeyCache } from './api-key-cache.js';
 import { assertScope, type Caller } from './caller.js';
 
@@ -29,10 +30,25 @@ export function authenticateRequests(server: FastifyInstance, keys: ApiKeyCache)
   });
 }
 
+/** The region that the request or its key is pinned to. Throws AppError `invalid_value`. */
+function pinOf({ headers }: FastifyRequest, { region }: Caller): string | undefined {
+  const sent = headers[REGION_HEADER];
+  if (sent === undefined) return region;
+  const refuse = (text: string): AppError => new AppError('invalid_value', text, { param: REGION_HEADER });
+  if (typeof sent !== 'string' || !new RegExp(REGION_NAME).test(sent)) {
+    throw refuse(
+      `${REGION_HEADER} must be up to 32 lowercase letters, digits and -, and begin with a letter or digit.`,
+    );
+  }
+  if (region !== undefined && region !== sent) throw refuse(`This API key is pinned to the region ${region}.`);
+  return sent;
+}
+
 function admit(request: FastifyRequest, caller: Caller, keys: ApiKeyCache): void {
   const { scope } = request.routeOptions.config;
   if (scope !== 'any') assertScope(caller, scope);
-  request.caller = caller;
+  const region = pinOf(request, caller);
+  request.caller = region === caller.region ? caller : { ...caller, region };
   request.recheckAccess = async () => {
     const now = await keys.caller(authorizationOf(request), request.ip);
     if (scope !== 'any') assertScope(now, scope);

@@ -65,6 +65,8 @@ export interface Caller extends TaskScope {
   readonly allowPixelSize: boolean | undefined;
   /** How generations respond: see `getsTasks`. */
   readonly submitMode: SubmitMode;
+  /** The only region that may serve it: the key's, or the request's; undefined = any. */
+  readonly region?: string | undefined;
   /** The console user; absent for requests with an API key. */
   readonly personId?: string;
   /** Whether the key or its account has a budget. */

@@ -6,6 +6,7 @@ import { CatalogSource } from '#catalog/catalog-source.js';
 import { endedText } from '#catalog/ending-models.js';
 import { AppError } from '#contract/app-error.js';
 import { overloaded } from '#contract/unavailable.js';
+import { assertServedIn } from '#routing/route-plan.js';
 import { StoredResponses, type StoredResponse } from '#routing/stored-responses.js';
 import { LinkSigner } from '#storage/signed-link.js';
 import { callerOf, mayUseModel } from '../auth/caller.js';
@@ -56,6 +57,7 @@ export class AdmitChat {
   async pass(request: FastifyRequest, reply: FastifyReply, asked: ChatRequest, named: NamedModel): Promise<void> {
     const { model, catalog } = named;
     const caller = callerOf(request);
+    assertServedIn(model, catalog, caller.region);
     assertNoUploadLinks(asked.body, asked.api.input, this.signer);
     const prices = chatPrices(catalog, model, new Date());
     if (prices) assertCovered(asked, prices);

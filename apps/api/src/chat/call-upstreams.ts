@@ -3,12 +3,14 @@ import { randomUUID } from 'node:crypto';
 import { AppError } from '#contract/app-error.js';
 import { unavailable } from '#contract/unavailable.js';
 import { ChatNotSent, type ChatCall, type ChatResponse } from '#providers/chat/chat-provider.js';
+import { serverId, type ProviderEntry } from '#providers/provider-entry.js';
 import type { QueueCaller } from '#queue/fair-order.js';
 import type { CallPermit } from '#routing/call-permit.js';
+import { poolsOf } from '#routing/route-plan.js';
 import { Logger } from '#telemetry/logger.js';
 import { inSpan } from '#telemetry/spans.js';
 import type { ChatApi } from './chat-api.js';
-import { ChatLimiter, UNCOUNTED } from './chat-limiter.js';
+import { ChatLimiter, uncounted } from './chat-limiter.js';
 import { ChatPlan, type Attempt } from './chat-plan.js';
 import { ChatProtocols } from './chat-protocols.js';
 import { ChatConfig } from './chat.config.js';
@@ -38,7 +40,7 @@ export interface UpstreamCall {
   /** Whether it makes the provider generate something, and so counts in its limits. */
   readonly isChat: boolean;
   /** The calls to make, in order, as long as nothing can have been generated. */
-  readonly attempts: (plan: ChatPlan, isDrained: (provider: string) => boolean) => readonly Attempt[];
+  readonly attempts: (plan: ChatPlan, isDrained: (server: ProviderEntry) => boolean) => readonly Attempt[];
 }
 
 /** A call to send to a provider. */
@@ -117,15 +119,19 @@ export class CallUpstreams {
     let last: Called | undefined;
     let refused: Refused | undefined;
     let lastFailure: unknown;
-    for (const attempt of call.attempts(this.plan, this.limiter.isDrained)) {
-      if (gone.aborted) break;
-      const { provider, key } = attempt;
-      const permit = call.isChat ? await this.limiter.enter(provider, key?.name ?? '', callId, caller) : UNCOUNTED;
+    let ahead = call.attempts(this.plan, this.limiter.isDrained);
+    while (!gone.aborted) {
+      const [pool] = poolsOf(ahead);
+      const [first, ...others] = pool ?? [];
+      if (first === undefined) break;
+      const permit = call.isChat ? await this.limiter.enter([first, ...others], callId, caller) : uncounted(first);
       if ('reason' in permit) {
         retryAfterMs = Math.min(retryAfterMs, permit.retryAfterMs);
+        ahead = ahead.slice(1 + others.length);
         continue;
       }
-      last = await this.callOne(attempt, sent, passOn);
+      ahead = ahead.filter((attempt) => attempt !== permit.option);
+      last = await this.callOne(permit.option, sent, passOn);
       endPermit(permit, last, sent.signal);
       if (!mayCallAnother(last)) return last;
       this.skip(last, sent.requestId);
@@ -199,7 +205,7 @@ export class CallUpstreams {
     if (rest > 0) this.plan.coolDown(attempt, rest);
     this.logger.warn('chat.passed_over', {
       requestId,
-      provider: [attempt.provider.name, attempt.key?.name ?? []].flat().join('/'),
+      provider: [serverId(attempt.provider), attempt.key?.name ?? []].flat().join('/'),
       model: attempt.model,
       ...(called.kind === 'unanswered' ? { error: called.error } : { status: called.refusal.status }),
     });

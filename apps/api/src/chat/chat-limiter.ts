@@ -1,12 +1,17 @@
 import { Injectable } from '@nestjs/common';
-import type { ProviderEntry } from '#providers/provider-entry.js';
 import type { QueueCaller } from '#queue/fair-order.js';
 import { DrainedProviders } from '#routing/provider-switches.js';
 import type { CallPermit, CallRejection } from '#routing/call-permit.js';
+import type { CallOption } from '#routing/limiter-state.js';
 import { ProviderLimiter } from '#routing/provider-limiter.js';
 
-/** A permit for a provider without limits, or for a call that does not count in them. */
-export const UNCOUNTED: CallPermit = { end: () => undefined, park: () => undefined };
+/** A permit at a server without limits, or for a call that does not count in them. */
+const UNCOUNTED: CallPermit = { end: () => undefined, park: () => undefined };
+
+/** Permits a call without counting it. */
+export function uncounted<Option>(option: Option): CallPermit & { readonly option: Option } {
+  return { option, ...UNCOUNTED };
+}
 
 /**
  * Decides which chats may start: none at a drained provider, and within a provider's limits, which its images share. A
@@ -19,20 +24,21 @@ export class ChatLimiter {
     private readonly drained: DrainedProviders,
   ) {}
 
-  readonly isDrained = (provider: string): boolean => this.drained.has(provider);
+  readonly isDrained = (server: CallOption['provider']): boolean => this.drained.has(server);
 
   /**
-   * `callId` identifies the chat across all of its keys. It takes its caller's turn at once or not at all, because a
-   * chat can't wait in line. Never throws.
+   * Chooses one of the options, which are of one provider, and of which there is at least one. `callId` identifies the
+   * chat across all of its keys. It takes its caller's turn at once or not at all, because a chat can't wait in line.
+   * Never throws.
    */
-  async enter(
-    provider: ProviderEntry,
-    keyName: string,
+  async enter<Option extends CallOption>(
+    options: readonly [Option, ...Option[]],
     callId: string,
     caller: QueueCaller,
-  ): Promise<CallPermit | CallRejection> {
-    const { concurrency, startsPerMinute } = provider.limits;
-    if (concurrency === undefined && startsPerMinute === undefined) return UNCOUNTED;
-    return this.limiter.enter(provider, keyName, callId, { caller });
+  ): Promise<(CallPermit & { readonly option: Option }) | CallRejection> {
+    const [first] = options;
+    const { concurrency, startsPerMinute } = first.provider.limits;
+    if (concurrency === undefined && startsPerMinute === undefined) return uncounted(first);
+    return this.limiter.enter(options, callId, { caller });
   }
 }

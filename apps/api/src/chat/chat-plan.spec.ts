@@ -46,7 +46,7 @@ describe('ChatPlan', () => {
   });
 
   it('leaves out what is drained, however many keys it has', () => {
-    const left = plan.attempts(CATALOG.models.get('m')!, CATALOG, (provider) => provider === 'a');
+    const left = plan.attempts(CATALOG.models.get('m')!, CATALOG, ({ name }) => name === 'a');
     expect(left.map(({ provider }) => provider.name)).toEqual(['b', 'c']);
   });
 

@@ -1,8 +1,9 @@
 import type { Catalog, ModelEntry } from '#catalog/catalog.js';
+import { serverId, serverOf, type ProviderEntry } from '#providers/provider-entry.js';
 import { candidatesOf, type Candidate } from '#routing/route-plan.js';
 import type { ResponseHolder } from '#routing/stored-responses.js';
 
-/** A provider, one of its keys, and the model there. */
+/** A server of a provider, one of its keys, and the model there. */
 export type Attempt = Pick<Candidate, 'provider' | 'key' | 'model'>;
 
 /** Limits how many refusals a caller waits for, however many routes and keys there are. */
@@ -28,19 +29,20 @@ export class ChatPlan {
   ) {}
 
   /**
-   * Ranks in order, routes of a rank by weight, a provider's keys in rotation; avoided keys come last. With `holder`,
-   * only its provider, and only its key as long as there is one.
+   * Ranks in order, routes of a rank by weight, a provider's servers and their keys in rotation; avoided keys come last. With `holder`,
+   * only its provider, and only its key as long as there is one; with `region`, only servers there.
    */
   attempts(
     model: ModelEntry,
     catalog: Catalog,
-    isDrained: (provider: string) => boolean = () => false,
+    isDrained: (server: ProviderEntry) => boolean = () => false,
     holder?: ResponseHolder,
+    region?: string,
   ): Attempt[] {
     const rotation = this.rotation++;
-    const planned = candidatesOf(model.ranks, catalog, { random: this.random, firstKey: () => rotation });
-    const open = planned.filter(({ provider }) => !isDrained(provider.name));
-    const all = holder === undefined ? open : heldBy(holder, open);
+    const planned = candidatesOf(model.ranks, catalog, { random: this.random, first: () => rotation }, region);
+    const open = planned.filter(({ provider }) => !isDrained(provider));
+    const all = holder === undefined ? open : heldBy(holder, catalog, open);
     if (this.coolingDown.size === 0) return all.slice(0, MAX_ATTEMPTS);
     const ready = all.filter((one) => !this.isCoolingDown(one));
     const resting = all.filter((one) => this.isCoolingDown(one));
@@ -63,22 +65,31 @@ export class ChatPlan {
 }
 
 /** The provider that holds a response, with its key, or with all of them once that is gone. */
-export function attemptsAt(holder: ResponseHolder, { providers }: Catalog): Attempt[] {
-  const provider = providers.get(holder.provider);
-  if (provider === undefined) return [];
-  const keys = provider.keys.length === 0 ? [undefined] : provider.keys;
+export function attemptsAt(holder: ResponseHolder, catalog: Catalog): Attempt[] {
+  const server = holdingServer(holder, catalog);
+  if (server === undefined) return [];
+  const keys = server.keys.length === 0 ? [undefined] : server.keys;
   return heldBy(
     holder,
-    keys.map((key) => ({ provider, key, model: '' })),
+    catalog,
+    keys.map((key) => ({ provider: server, key, model: '' })),
   );
 }
 
-function heldBy<One extends Attempt>({ provider: name, providerKey }: ResponseHolder, all: readonly One[]): One[] {
-  const there = all.filter(({ provider }) => provider.name === name);
+/** Only the calls to the server that has the response, with its key as long as there is one. */
+function heldBy<One extends Attempt>(holder: ResponseHolder, catalog: Catalog, all: readonly One[]): One[] {
+  const { providerKey } = holder;
+  const server = holdingServer(holder, catalog);
+  const there = all.filter(({ provider }) => provider === server);
   const exact = there.filter(({ key }) => (key?.name ?? null) === providerKey);
   return exact.length > 0 ? exact : there;
 }
 
+function holdingServer({ provider, providerServer }: ResponseHolder, { providers }: Catalog) {
+  const known = providers.get(provider);
+  return known && serverOf(known, providerServer ?? undefined);
+}
+
 function nameOf({ provider, key }: Attempt): string {
-  return `${provider.name}\n${key?.name ?? ''}`;
+  return `${serverId(provider)}\n${key?.name ?? ''}`;
 }

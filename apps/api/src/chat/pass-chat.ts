@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Catalog, ModelEntry } from '#catalog/catalog.js';
 import type { ChatResponse } from '#providers/chat/chat-provider.js';
+import { serverId } from '#providers/provider-entry.js';
 import type { ResponseHolder } from '#routing/stored-responses.js';
 import { Logger } from '#telemetry/logger.js';
 import { callerOf, taskOwnerOf, type TaskOwner } from '../auth/caller.js';
@@ -72,7 +73,7 @@ export class PassChat {
     const caller = taskOwnerOf(callerOf(request));
     const mayReadOn = Boolean(service.prices) && chat.bytes.length <= MAX_KEPT_BYTES;
     await this.watch.during(request, reply, mayReadOn, async (signals) => {
-      const call = callFor(chat, service);
+      const call = callFor(chat, service, callerOf(request).region);
       const active: ActiveChat = { ...service, ...signals, chat, call, caller, requestId: request.id };
       const outcome = await this.upstreams.call(active, (answer, attempt) =>
         this.passOn(reply, active, answer, attempt),
@@ -102,7 +103,7 @@ export class PassChat {
       bodyFor: () => [],
       valueFor: () => undefined,
       isChat: false,
-      attempts: (_plan, isDrained) => attemptsAt(holder, catalog).filter(({ provider }) => !isDrained(provider.name)),
+      attempts: (_plan, isDrained) => attemptsAt(holder, catalog).filter(({ provider }) => !isDrained(provider)),
     };
     const relaying = { api: RESPONSES, hideUsage: false, afterHangupBytes: 0, memory };
     await this.watch.during(request, reply, false, async (signals) => {
@@ -125,6 +126,7 @@ export class PassChat {
         model: model.name,
         provider: provider.name,
         provider_key: key?.name ?? null,
+        provider_server: provider.server ?? null,
         tokens: Math.min((usage?.input ?? estimatedInput(chat)) + (usage?.output ?? 0), MAX_TOKENS),
       };
       return this.responses.record(row, later);
@@ -159,12 +161,12 @@ export class PassChat {
     const { error } = relayed;
     if (error === undefined) return { ...relayed, firstByteMs, end: 'completed' };
     if (gone.aborted) return { ...relayed, firstByteMs, end: 'left' };
-    this.logger.warn('chat.broken', { requestId, provider: provider.name, error });
+    this.logger.warn('chat.broken', { requestId, provider: serverId(provider), error });
     return { ...relayed, firstByteMs, end: 'broken' };
   }
 }
 
-function callFor(chat: ChatRequest, { model, catalog, holder }: ChatService): UpstreamCall {
+function callFor(chat: ChatRequest, { model, catalog, holder }: ChatService, region: string | undefined): UpstreamCall {
   const { api, streamed } = chat;
   return {
     api,
@@ -174,6 +176,6 @@ function callFor(chat: ChatRequest, { model, catalog, holder }: ChatService): Up
     bodyFor: (name, askUsage) => bodyFor(chat, name, askUsage),
     valueFor: (name, askUsage) => valueFor(chat, name, askUsage),
     isChat: true,
-    attempts: (plan, isDrained) => plan.attempts(model, catalog, isDrained, holder),
+    attempts: (plan, isDrained) => plan.attempts(model, catalog, isDrained, holder, region),
   };
 }

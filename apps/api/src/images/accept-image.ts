@@ -85,7 +85,8 @@ export class AcceptImage {
         asynchronous: asked.asynchronous,
         cost: this.models.costOf(model, options),
       };
-      const identity = { ...asked.mark, fingerprint: await fingerprintOf(action, asked.body, asked.mark) };
+      const fingerprint = await fingerprintOf(action, asked.body, asked.mark, options.region);
+      const identity = { ...asked.mark, fingerprint };
       asked.release();
       await upload.countInQuota();
       return { command, upload, identity, format, streamed, ignored };

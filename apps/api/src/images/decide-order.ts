@@ -28,6 +28,7 @@ import { svgAuthor } from '#contract/svg-author.js';
 import type { EgressConfig } from '#egress/egress.config.js';
 import { publicUrlProblem } from '#egress/public-url.js';
 import { notConverted } from '#images/conversion.js';
+import { assertServedIn } from '#routing/route-plan.js';
 import { overlayOf, type TaskCommand, type TaskInput, type TaskOptions } from '#tasks/row/task.js';
 import { mayUseModel, type Caller } from '../auth/caller.js';
 import type { ApiConfig } from '../common/api.config.js';
@@ -108,6 +109,7 @@ const RULES: readonly Rule[] = [
   validFields,
   validExtras,
   modelOfTheKey,
+  regionOfTheModel,
   transparencyInItsFormats,
   markupWithoutMask,
   framesOfGifs,
@@ -238,6 +240,10 @@ function modelOfTheKey({ caller, model }: Draft): void {
   throw new AppError('model_not_allowed', 'This API key may not use the model.', { param: 'model' });
 }
 
+function regionOfTheModel({ caller, model, terms: { catalog } }: Draft): void {
+  if (model !== undefined) assertServedIn(model, catalog, caller.region);
+}
+
 function transparencyInItsFormats({ asked: { fields }, outputFormat }: Draft): void {
   if (fields.background !== 'transparent' || outputFormat !== 'jpeg') return;
   throw invalid('background', 'background transparent needs output_format png, webp or gif.');
@@ -316,7 +322,7 @@ function withoutEffect({ asked: { fields }, accepts, outputFormat }: Draft): str
 }
 
 function taskOptions(
-  { asked: { fields }, extras, size, outputFormat }: Draft,
+  { asked: { fields }, caller: { region }, extras, size, outputFormat }: Draft,
   ignored: readonly string[],
 ): TaskOptions {
   const effective = ignored.includes('input_fidelity') ? { ...fields, input_fidelity: null } : fields;
@@ -327,6 +333,7 @@ function taskOptions(
     ...(fields.n === undefined || fields.n === 1 ? {} : { n: fields.n }),
     ...(fields.stream === true && fields.partial_images ? { partialImages: fields.partial_images } : {}),
     ...(fields.strict === true ? { strict: true } : {}),
+    ...(region === undefined ? {} : { region }),
     ...(ignored.length === 0 ? {} : { ignored: shownNames(ignored) }),
   };
 }

@@ -19,6 +19,13 @@ describe('fingerprintOf', () => {
     expect(await of(0, false)).not.toBe(await hex(body));
   });
 
+  it('is another one in each region that the request is pinned to', async () => {
+    const of = async (region?: string): Promise<string> =>
+      (await fingerprintOf('generation', { prompt: 'a house' }, COUNTED, region)).toString('hex');
+    expect(new Set([await of('eu'), await of('us'), await of()]).size).toBe(3);
+    expect(await of()).toBe(await hex({ prompt: 'a house' }));
+  });
+
   it('is the same for an image of a JSON body as for its text, and stays so: rows of earlier versions have it', async () => {
     const image = `data:image/png;base64,${'iVBORw0KGgo'.repeat(60_000)}`;
     const raw = Buffer.from(image);

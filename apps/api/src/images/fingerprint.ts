@@ -11,11 +11,17 @@ const STEP = 262_144;
 /**
  * SHA-256 of what a request orders. Path aliases count as one, and the kind of response does not count: a sync call
  * repeated at `/async` orders the same image. Neither does the order of keys. Clients that do not count their retries
- * have separate fingerprints, because their deliveries are not marked.
+ * have separate fingerprints, because their deliveries are not marked. `region`: the one that it is pinned to.
  */
-export async function fingerprintOf(action: TaskCommand['action'], body: unknown, mark: RequestMark): Promise<Buffer> {
+export async function fingerprintOf(
+  action: TaskCommand['action'],
+  body: unknown,
+  mark: RequestMark,
+  region?: string,
+): Promise<Buffer> {
   const isUncounted = mark.kind === 'unkeyed' && !mark.counted;
   const hash = createHash('sha256').update(`POST /v1/images/${action}s\n${isUncounted ? 'not counted\n' : ''}`);
+  if (region !== undefined) hash.update(`region ${region}\n`);
   for (const part of canonicalParts(body)) {
     if (typeof part === 'string') hash.update(part);
     else await addLong(hash, part.long);

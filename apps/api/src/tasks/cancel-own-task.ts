@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { serverId } from '#providers/provider-entry.js';
 import { ProviderLimiter } from '#routing/provider-limiter.js';
 import { CancelTask } from '#tasks/states/cancel-task.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
@@ -25,7 +26,7 @@ export class CancelOwnTask {
   private async freeSlot(scope: TaskScope, id: string): Promise<void> {
     try {
       const last = (await this.tasks.history(scope, id))?.calls.at(-1);
-      if (last !== undefined) await this.limiter.forget(last.provider, id);
+      if (last !== undefined) await this.limiter.forget(serverId({ name: last.provider, server: last.server }), id);
     } catch (error) {
       // The slot expires by itself.
       this.logger.warn('limiter.slot_not_freed', { taskId: id, error });

@@ -14,6 +14,9 @@ export interface ProviderSource {
   readonly type: string;
   readonly base_url?: string;
   readonly limits?: { readonly concurrency?: number; readonly starts_per_minute?: number };
+  readonly region?: string;
+  /** Several equal servers instead of one, without their keys. */
+  readonly servers?: readonly (Pick<ProviderSource, 'base_url' | 'limits' | 'region'> & { readonly name: string })[];
   readonly interrupted?: 'fail' | 'retry';
   readonly free?: boolean;
   readonly options?: Readonly<Record<string, unknown>>;
@@ -22,6 +25,7 @@ export interface ProviderSource {
 export interface RouteSource {
   readonly provider: string;
   readonly model?: string;
+  readonly region?: string;
   readonly weight?: number;
   readonly capabilities?: {
     readonly edits?: boolean;

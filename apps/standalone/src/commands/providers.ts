@@ -1,11 +1,11 @@
 import { InvalidArgumentError, Option } from 'commander';
-import type { ProviderEntry } from '#providers/provider-entry.js';
+import { serverId, type ProviderEntry } from '#providers/provider-entry.js';
 import { loadConfig } from '#config/load-config.js';
 import type { PrismaService } from '#database/prisma.service.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import { STARTS_KEPT } from '#routing/call-permit.js';
-import { LimiterState, type ProviderState } from '#routing/limiter-state.js';
+import { LimiterState, type ServerState } from '#routing/limiter-state.js';
 import { DRAIN_REASON, ProviderSwitches, type ProviderSwitch } from '#routing/provider-switches.js';
 import { RoutingConfig } from '#routing/routing.config.js';
 import { catalogInForce } from './catalog-in-force.js';
@@ -20,7 +20,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 interface Opened {
   readonly database: PrismaService;
   readonly switches: ProviderSwitches;
-  /** The catalog's providers by name. */
+  /** The servers of the catalog's providers, by their ids. */
   readonly known: ReadonlyMap<string, ProviderEntry>;
   readonly drained: ReadonlyMap<string, ProviderSwitch>;
 }
@@ -29,16 +29,20 @@ interface Opened {
 export async function providers(args: readonly string[], env: Environment, say: (line: string) => void): Promise<void> {
   const [config] = loadConfig([StandaloneConfig], env);
   const reason = new Option('--reason <text>', 'reason shown in the list').argParser(reasonFrom);
-  const program = terminalCommand('providers', 'Shows, drains, and resumes providers.', say);
+  const program = terminalCommand('providers', 'Shows, drains, and resumes providers and their servers.', say);
   program
     .command('list', { isDefault: true })
     .description('list providers with their keys, limits, calls, and circuit breakers')
     .action(() => withSwitches(config, env, ({ known, drained }) => list(known, drained, config, env, say)));
-  subcommand(program, 'drain <name>', 'stop sending new calls to a provider', [reason]).action(
-    (name: string, options: { readonly reason?: string }) =>
-      withSwitches(config, env, async (opened) => say(await drain(opened, name, options.reason ?? null))),
+  subcommand(
+    program,
+    'drain <name>',
+    'stop sending new calls to a provider, or to one of its servers (provider/server)',
+    [reason],
+  ).action((name: string, options: { readonly reason?: string }) =>
+    withSwitches(config, env, async (opened) => say(await drain(opened, name, options.reason ?? null))),
   );
-  subcommand(program, 'resume <name>', 'resume sending calls to a provider').action((name: string) =>
+  subcommand(program, 'resume <name>', 'resume sending calls to a provider or server').action((name: string) =>
     withSwitches(config, env, async (opened) => say(await resume(opened, name))),
   );
   await runTerminalCommand(program, args);
@@ -50,7 +54,9 @@ async function withSwitches(
   work: (opened: Opened) => Promise<void>,
 ): Promise<void> {
   await withDatabase(requireDatabaseUrl(config), async (database) => {
-    const { providers: known } = await catalogInForce(config, env, database);
+    const { providers } = await catalogInForce(config, env, database);
+    const servers = [...providers.values()].flatMap((provider) => provider.servers);
+    const known = new Map(servers.map((server) => [serverId(server), server]));
     const switches = new ProviderSwitches(database);
     const drained = new Map((await switches.list()).map((row) => [row.provider, row]));
     await work({ database, switches, known, drained });
@@ -77,8 +83,13 @@ function reasonFrom(given: string): string {
 }
 
 function assertKnown(name: string, { known, drained }: Pick<Opened, 'known' | 'drained'>): void {
-  const names = new Set([...known.keys(), ...drained.keys()]);
+  const names = new Set([...providerNames(known), ...known.keys(), ...drained.keys()]);
   if (!names.has(name)) throw new SetupError(`There is no provider ${name}; there are ${[...names].join(', ')}.`);
+}
+
+/** A provider with several servers has a name of its own, by which all of them are drained at once. */
+function providerNames(known: Opened['known']): string[] {
+  return [...known.values()].map(({ name }) => name);
 }
 
 async function list(
@@ -106,7 +117,7 @@ async function look(
   config: StandaloneConfig,
   env: Environment,
   say: (line: string) => void,
-): Promise<readonly ProviderState[] | undefined> {
+): Promise<readonly ServerState[] | undefined> {
   const { redisUrl } = findRunning(config);
   try {
     const [queue, routing] = loadConfig([RedisConfig, RoutingConfig], { ...env, REDIS_URL: redisUrl });
@@ -128,7 +139,7 @@ function entryCells(entry: ProviderEntry | undefined): string[] {
   return [entry.type, keys.join(', ') || '-', limits.join(', ') || 'none'];
 }
 
-function stateCells(state: ProviderState | undefined): string[] {
+function stateCells(state: ServerState | undefined): string[] {
   if (state === undefined) return ['?', '?', '?', '?'];
   const { calls, starts, breaker, openMs, cooling } = state;
   return [

@@ -9,6 +9,7 @@ import {
   waitReading,
   type AlertReading,
 } from '#notifications/alerts/alert-words.js';
+import { serverId } from '#providers/provider-entry.js';
 import { LimiterState } from '#routing/limiter-state.js';
 import { ProviderSwitches } from '#routing/provider-switches.js';
 import { QueueWait } from '#tasks/reading/queue-wait.js';
@@ -71,14 +72,17 @@ export class AlertReadings {
     return [waitReading(predicted, measured)];
   }
 
-  /** Whether the providers that models use are down; skips drained ones. */
+  /** Whether the servers of providers that models use are down; skips drained ones. */
   private async ofProviders(): Promise<AlertReading[]> {
     const drained = new Set((await this.switches.list()).map(({ provider }) => provider));
-    const used = [...this.modelsByProvider()].filter(([name]) => !drained.has(name));
+    const used = [...this.modelsByProvider()].flatMap(([name, models]) => {
+      const servers = drained.has(name) ? [] : (this.catalog.current.providers.get(name)?.servers ?? []);
+      return servers.map((server) => [serverId(server), models] as const).filter(([id]) => !drained.has(id));
+    });
     if (used.length === 0) return [];
-    const states = await this.limiter.statesOf(used.map(([name]) => name));
+    const states = await this.limiter.statesOf(used.map(([id]) => id));
     // Half-open counts as down: it has failed, and no call has succeeded since.
-    return used.map(([name, models], index) => providerReading(name, models, states[index]?.breaker !== 'closed'));
+    return used.map(([id, models], index) => providerReading(id, models, states[index]?.breaker !== 'closed'));
   }
 
   private modelsByProvider(): Map<string, string[]> {

@@ -9,7 +9,7 @@ import type { LeasedTask } from './leases.js';
 
 /** A call of this attempt, or one that an earlier attempt left open. */
 export interface AttemptedCall {
-  readonly provider: Pick<ProviderEntry, 'name' | 'free' | 'interrupted'>;
+  readonly provider: Pick<ProviderEntry, 'name' | 'server' | 'free' | 'interrupted'>;
   /** The provider's own job, once the provider has named it. */
   providerJobId: string | undefined;
   /** How the call ended; set before it is written to the row, while the attempt tries another provider. */
@@ -41,9 +41,13 @@ export class Attempt {
   readOpenCall({ providers }: Catalog): void {
     const { providerCallOpen, providerJobId, lastCall } = this.claimed;
     if (!providerCallOpen) return;
-    const { provider: name = 'unknown', free = false } = lastCall ?? {};
+    const { provider: name = 'unknown', server, free = false } = lastCall ?? {};
     const { interrupted = 'fail' } = providers.get(name) ?? {};
-    this.call = { provider: { name, free, interrupted }, providerJobId: providerJobId ?? undefined, end: undefined };
+    this.call = {
+      provider: { name, server, free, interrupted },
+      providerJobId: providerJobId ?? undefined,
+      end: undefined,
+    };
   }
 
   /** Whether the last call's job can be fetched instead of ordering a new one. */

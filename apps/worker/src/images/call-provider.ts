@@ -14,6 +14,8 @@ import type {
   ProviderImageResult,
   ProviderPending,
 } from '#providers/image-provider.js';
+import { loadedFor } from '#providers/descriptors.js';
+import { serverLabels } from '#providers/provider-entry.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { imageJobId } from '#queue/job-catalog.js';
 import type { CallOutcome, CallPermit, CallRejection } from '#routing/call-permit.js';
@@ -39,9 +41,12 @@ export type CallResult = Omit<ProviderImageResult, 'images'> & {
   readonly provider: Candidate['provider'];
 };
 
+/** A permit for one of the candidates. */
+export type PermittedCall = CallPermit & { readonly option: Candidate };
+
 /** One provider call and its inputs. */
 export interface OrderedCall {
-  readonly candidate: Candidate;
+  readonly permit: PermittedCall;
   readonly inputs: LoadedInputs;
   /**
    * An earlier attempt received a job id from the provider, so this call fetches that job instead of ordering a new
@@ -65,23 +70,33 @@ export class CallProvider {
     private readonly meter: TaskMeter,
   ) {}
 
-  /** Returns the limiter's rejection, if it has one. Throws whatever `generate` and `ProviderStarts.start` throw. */
-  async call(attempt: Attempt, order: OrderedCall): Promise<CallResult | ProviderPending | CallRejection> {
-    const { provider, key } = order.candidate;
-    const { id, options } = attempt.claimed.task;
-    const { caller, nextEpoch, remainingMs, claimedAt } = attempt.claimed;
-    const permit = await this.limiter.enter(provider, key?.name ?? '', id, {
-      resume: order.resume,
-      evenDrained: options.onlyProvider === provider.name,
+  /** A permit for one of the candidates, which are equal but for server and key; or the limiter's rejection. */
+  async permit(
+    { claimed }: Attempt,
+    candidates: readonly Candidate[],
+    resume: boolean,
+  ): Promise<PermittedCall | CallRejection> {
+    const { id, options } = claimed.task;
+    const { caller, nextEpoch, remainingMs, claimedAt } = claimed;
+    const [first] = candidates;
+    return this.limiter.enter(candidates, id, {
+      resume,
+      evenDrained: options.onlyProvider !== undefined && options.onlyProvider === first?.provider.name,
       caller,
       jobId: imageJobId(id, nextEpoch),
       remainingMs: remainingMs - (performance.now() - claimedAt),
+      ...(first && { needs: loadedFor(first.provider, first.model, claimed.inputs.length > 0) }),
     });
-    if ('reason' in permit) return permit;
+  }
+
+  /** Makes the permitted call, and ends its permit. Throws whatever `generate` and `ProviderStarts.start` throw. */
+  async call(attempt: Attempt, order: OrderedCall): Promise<CallResult | ProviderPending> {
+    const { permit } = order;
+    const { provider, key } = permit.option;
     try {
       const adapter = this.providers.imageProvider(provider, key);
       const inputs = await inMaskForm(adapter, order, attempt);
-      if (!order.resume) await this.providerStarts.start(attempt, order.candidate);
+      if (!order.resume) await this.providerStarts.start(attempt, permit.option);
       const call = { ...order, adapter, inputs };
       const answer = await inSpan(callSpan(attempt, order), (span) => this.ask(attempt, call, span));
       if ('pending' in answer) this.park(attempt, permit, answer);
@@ -100,10 +115,10 @@ export class CallProvider {
 
   private async ask(attempt: Attempt, order: PreparedCall, span: OpenSpan): Promise<CallResult | ProviderPending> {
     const { claimed, lease } = attempt;
-    const { candidate, adapter, inputs } = order;
-    const { provider } = candidate;
+    const { permit, adapter, inputs } = order;
+    const { provider } = permit.option;
     const progress = this.progress.writer(lease, order.resume);
-    const call = adapter.generate(toProviderRequest(claimed, candidate, inputs), {
+    const call = adapter.generate(toProviderRequest(claimed, permit.option, inputs), {
       signal: lease.signal,
       idempotencyKey: claimed.task.id,
       resumeJobId: attempt.call?.providerJobId,
@@ -114,7 +129,7 @@ export class CallProvider {
       onProgress: (percent) => progress.provider(percent),
       onPartial: (image, index, size) => this.passOn(claimed, image, index, size),
     });
-    const answer = await this.meter.call(provider.name, call, lease.signal);
+    const answer = await this.meter.call(provider, call, lease.signal);
     if ('pending' in answer) {
       span.set({ outcome: 'pending', delayMs: answer.pending.checkAfterMs });
       if (attempt.call?.providerJobId === undefined) throw new Error(`${provider.name} works on a job without a name`);
@@ -136,8 +151,9 @@ export class CallProvider {
 }
 
 /** The span of a call. */
-function callSpan({ claimed, starts }: Attempt, { candidate: { provider, model }, resume: resumed }: OrderedCall) {
-  const fields = { provider: provider.name, model, start: starts, resumed };
+function callSpan({ claimed, starts }: Attempt, { permit, resume: resumed }: OrderedCall) {
+  const { provider, model } = permit.option;
+  const fields = { ...serverLabels(provider), model, start: starts, resumed };
   return { name: 'provider.call', kind: 'client', parent: claimed.task.id, fields } as const;
 }
 

@@ -2,8 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { findModel, modelOf, type Catalog } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import { mayStartAgain, type ProviderPending } from '#providers/image-provider.js';
+import { serverOf } from '#providers/provider-entry.js';
 import { ProviderError } from '#providers/provider-error.js';
-import { routePlan, type Candidate } from '#routing/route-plan.js';
+import { poolsOf, routePlan, type Candidate } from '#routing/route-plan.js';
 import { overlayOf } from '#tasks/row/task.js';
 import type { ClaimedTask } from '#tasks/states/task-transitions.js';
 import { ProviderRegistry } from '../providers/provider-registry.js';
@@ -47,8 +48,10 @@ export class OrderImage {
     const resumed = runningCandidate(attempt, catalog);
     if (resumed === undefined) assertNotPaidTwice(attempt);
     else {
-      const order = { candidate: resumed, inputs: notLoaded(attempt.claimed), resume: true };
-      const answer = await this.holding(attempt, true, async (hold) => this.try(attempt, { ...order, hold }, passed));
+      const order = { inputs: notLoaded(attempt.claimed), resume: true };
+      const answer = await this.holding(attempt, true, async (hold) =>
+        this.tryOneOf(attempt, [resumed], { ...order, hold }, passed),
+      );
       if (answer !== undefined) return answer;
       // The limiter rejects no call that resumes; if it did, another order might pay twice.
       if (attempt.call?.end === undefined) throw passed.reason();
@@ -56,10 +59,8 @@ export class OrderImage {
     const plan = planOf(attempt, catalog).filter((candidate) => !isSame(candidate, resumed));
     return this.holding(attempt, false, async (hold) => {
       const inputs = await this.inputs.load(attempt.claimed, hold, attempt.lease.signal);
-      for (const candidate of plan) {
-        if (passed.hasFailed && !this.providerStarts.mayStart(attempt)) break;
-        if (passed.isPointless(candidate)) continue;
-        const answer = await this.try(attempt, { candidate, inputs, resume: false, hold }, passed);
+      for (const pool of poolsOf(plan)) {
+        const answer = await this.tryOneOf(attempt, pool, { inputs, resume: false, hold }, passed);
         if (answer !== undefined) return answer;
       }
       throw passed.reason();
@@ -76,10 +77,29 @@ export class OrderImage {
     }
   }
 
-  /**
-   * Undefined, and noted in `passed`, when the limiter rejected the call, or the provider failed or rejected the request
-   * in a way that is known not to be charged.
-   */
+  /** Calls the servers and keys of a pool, as the limiter permits, until one answers. Undefined like `try`. */
+  private async tryOneOf(
+    attempt: Attempt,
+    pool: readonly Candidate[],
+    order: Omit<OrderedCall, 'permit'> & { readonly hold: TaskHold },
+    passed: FailedCandidates,
+  ): Promise<OrderedImages | ProviderPending | undefined> {
+    let left = pool;
+    for (;;) {
+      left = left.filter((candidate) => !passed.isPointless(candidate));
+      if (left.length === 0 || (passed.hasFailed && !this.providerStarts.mayStart(attempt))) return undefined;
+      const permit = await this.callProvider.permit(attempt, left, order.resume);
+      if ('reason' in permit) {
+        passed.limited(permit.retryAfterMs);
+        return undefined;
+      }
+      const answer = await this.try(attempt, { ...order, permit }, passed);
+      if (answer !== undefined) return answer;
+      left = left.filter((candidate) => candidate !== permit.option);
+    }
+  }
+
+  /** Undefined, and noted in `passed`, when the provider failed or rejected the request without a charge. */
   private async try(
     attempt: Attempt,
     order: OrderedCall & { readonly hold: TaskHold },
@@ -88,21 +108,18 @@ export class OrderImage {
     try {
       const answer = await this.callProvider.call(attempt, order);
       if ('pending' in answer) return answer;
-      if (!('reason' in answer)) {
-        const { files, ...result } = answer;
-        order.hold.received(files.reduce((sum, { length }) => sum + length, 0));
-        return { result, stored: await this.storeResults.run(attempt, result, files) };
-      }
-      passed.limited(answer.retryAfterMs);
+      const { files, ...result } = answer;
+      order.hold.received(files.reduce((sum, { length }) => sum + length, 0));
+      return { result, stored: await this.storeResults.run(attempt, result, files) };
     } catch (error) {
       const { call, lease } = attempt;
       if (lease.signal.aborted || call === undefined || !(error instanceof ProviderError)) throw error;
       call.end = endOf(call.provider.free, error, false);
       if (call.end.charged !== 'no' || !isOfTheProvider(error)) throw error;
-      passed.failed(error, order.candidate);
+      passed.failed(error, order.permit.option);
       this.providerStarts.failedOver(attempt, error);
+      return undefined;
     }
-    return undefined;
   }
 }
 
@@ -155,12 +172,13 @@ function canOrder({ claimed: { task } }: Attempt, catalog: Catalog): boolean {
 function runningCandidate({ call, claimed }: Attempt, catalog: Catalog): Candidate | undefined {
   const { lastCall, task } = claimed;
   if (call?.providerJobId === undefined || lastCall === undefined) return undefined;
-  const provider = catalog.providers.get(lastCall.provider);
+  const known = catalog.providers.get(lastCall.provider);
+  const provider = known && serverOf(known, lastCall.server);
   const key = provider?.keys.find(({ name }) => name === lastCall.key);
   if (provider === undefined || (key === undefined && lastCall.key !== '')) {
     throw new AppError(
       'interrupted',
-      'The image could not be fetched because the provider that was generating it, or its key, is no longer configured.',
+      'The image could not be fetched because the provider that was generating it, its server, or its key, is no longer configured.',
     );
   }
   const { model } = lastCall;
@@ -192,13 +210,18 @@ function planOf({ claimed, starts }: Attempt, catalog: Catalog): Candidate[] {
     // The model existed when the task was accepted, so this is not the caller's error.
     throw new AppError('interrupted', `The model ${task.model} was removed before the image was started.`);
   }
-  const { onlyProvider } = task.options;
-  const needs = { images: inputs.length, ...overlayOf({ mask }), svg: task.options.outputFormat === 'svg', n: task.options.n, onlyProvider };
+  const { onlyProvider, region, n, outputFormat } = task.options;
+  const svg = outputFormat === 'svg';
+  const needs = { images: inputs.length, ...overlayOf({ mask }), svg, n, onlyProvider, region };
   const exactly = { ...task.options, action: task.action, ...needs };
   const all = task.options.strict === true ? { ...needs, exactly } : needs;
   return routePlan(model, catalog, all, `${task.id} ${starts + 1}`);
 }
 
 function isSame(one: Candidate, other: Candidate | undefined): boolean {
-  return one.provider.name === other?.provider.name && one.key?.name === other.key?.name;
+  return (
+    one.provider.name === other?.provider.name &&
+    one.provider.server === other.provider.server &&
+    one.key?.name === other.key?.name
+  );
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import type { Catalog } from '#catalog/catalog.js';
+import { serverLabels } from '#providers/provider-entry.js';
 import type { ProviderError } from '#providers/provider-error.js';
 import type { Candidate } from '#routing/route-plan.js';
 import { NOT_CALLED, unknownEnd, type CallStart, type FirstCalls } from '#tasks/row/provider-call.js';
@@ -48,11 +49,17 @@ export class ProviderStarts {
   }
 
   /** Counts a call before it is made, unless the claim already has, and records how the previous one ended. */
-  async start(attempt: Attempt, { provider, key, model }: Candidate): Promise<void> {
+  async start(attempt: Attempt, { provider, key, model, region }: Candidate): Promise<void> {
     const { lease, call: before, begun } = attempt;
     lease.signal.throwIfAborted();
     if (!this.mayStart(attempt)) throw startsUsedUp();
-    const call = { provider: provider.name, key: key?.name ?? '', model, free: provider.free };
+    const call = {
+      ...serverLabels(provider),
+      ...(region !== undefined && { region }),
+      key: key?.name ?? '',
+      model,
+      free: provider.free,
+    };
     const endBefore = begun ? NOT_CALLED : before && (before.end ?? unknownEnd(before.provider.free));
     attempt.begun = undefined;
     attempt.call = { provider, providerJobId: undefined, end: undefined };
@@ -91,7 +98,7 @@ export class ProviderStarts {
     this.logger.warn('task.failed_over', {
       ...identity(claimed),
       attempt: lease.attempt,
-      provider: call?.provider.name,
+      ...(call && serverLabels(call.provider)),
       code,
       error,
     });
@@ -103,7 +110,7 @@ export class ProviderStarts {
     this.logger.warn('task.job_not_checked', {
       ...identity(claimed),
       attempt: lease.attempt,
-      provider: call?.provider.name,
+      ...(call && serverLabels(call.provider)),
       code,
       status,
       error,
@@ -119,8 +126,12 @@ function soleFreeCalls({ models, providers }: Catalog): FirstCalls {
   const calls = [...models.values()].flatMap(({ kind, name, ranks }) => {
     const [route, ...others] = kind === 'image' ? ranks.flat() : [];
     const provider = route && providers.get(route.provider);
-    if (route === undefined || others.length > 0 || provider?.free !== true || provider.keys.length > 1) return [];
-    const call = { provider: provider.name, key: provider.keys[0]?.name ?? '', model: route.model, free: true };
+    const [server, ...otherServers] = provider?.servers ?? [];
+    if (route === undefined || others.length > 0 || server?.free !== true) return [];
+    if (otherServers.length > 0 || server.server !== undefined || server.keys.length > 1) return [];
+    const region = server.region ?? route.region;
+    const place = region === undefined ? {} : { region };
+    const call = { provider: server.name, ...place, key: server.keys[0]?.name ?? '', model: route.model, free: true };
     return [[name, call] as const];
   });
   return Object.fromEntries(calls);
@@ -128,6 +139,10 @@ function soleFreeCalls({ models, providers }: Catalog): FirstCalls {
 
 function isSame(one: CallStart, other: CallStart): boolean {
   return (
-    one.provider === other.provider && one.key === other.key && one.model === other.model && one.free === other.free
+    one.provider === other.provider &&
+    one.server === other.server &&
+    one.key === other.key &&
+    one.model === other.model &&
+    one.free === other.free
   );
 }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ImageProvider } from '#providers/image-provider.js';
+import { serverLabels, type ProviderEntry } from '#providers/provider-entry.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { kindOf, serviceKind, tierOf } from '#tasks/row/service-kind.js';
 import type { ClaimedTask } from '#tasks/states/task-transitions.js';
@@ -47,18 +48,19 @@ export class TaskMeter {
 
   /** Counts the outcome of a provider call and returns its result. Of a pending call, only a problem counts. */
   async call(
-    provider: string,
+    server: ProviderEntry,
     call: ReturnType<ImageProvider['generate']>,
     signal: AbortSignal,
   ): ReturnType<ImageProvider['generate']> {
+    const labels = serverLabels(server);
     try {
       const result = await call;
       const outcome = 'pending' in result ? result.pending.problem?.code : 'ok';
-      if (outcome !== undefined) this.metrics.providerStarts.inc({ provider, outcome });
+      if (outcome !== undefined) this.metrics.providerStarts.inc({ ...labels, outcome });
       return result;
     } catch (error) {
       const code = error instanceof ProviderError ? error.code : 'internal_error';
-      this.metrics.providerStarts.inc({ provider, outcome: signal.aborted ? 'aborted' : code });
+      this.metrics.providerStarts.inc({ ...labels, outcome: signal.aborted ? 'aborted' : code });
       throw error;
     }
   }

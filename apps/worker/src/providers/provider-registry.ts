@@ -2,7 +2,13 @@ import { BASE_VALUES } from '#contract/accepted-values.js';
 import { isDeepStrictEqual } from 'node:util';
 import type { Catalog, ModelEntry } from '#catalog/catalog.js';
 import { longestCall, type LongestCall, type MakeProvider } from '#providers/descriptors.js';
-import type { ProviderEntry, ProviderKey } from '#providers/provider-entry.js';
+import {
+  serverId,
+  soleServer,
+  type Provider,
+  type ProviderEntry,
+  type ProviderKey,
+} from '#providers/provider-entry.js';
 import type { ImageProvider } from '#providers/image-provider.js';
 
 interface Adapter {
@@ -10,7 +16,7 @@ interface Adapter {
   readonly provider: ImageProvider;
 }
 
-/** The adapters of the current catalog: one per provider key, reused until the provider's entry changes. */
+/** The adapters of the current catalog: one per server and key, reused until the provider's entry changes. */
 export class ProviderRegistry {
   private readonly adapters = new Map<string, Adapter>();
   private seen: Catalog | undefined;
@@ -45,7 +51,7 @@ export class ProviderRegistry {
 
   imageProvider(entry: ProviderEntry, key: ProviderKey | undefined): ImageProvider {
     this.forgetOld();
-    const id = `${entry.name}\n${key?.name ?? ''}`;
+    const id = `${serverId(entry)}\n${key?.name ?? ''}`;
     const known = this.adapters.get(id);
     if (known !== undefined && (known.entry === entry || isDeepStrictEqual(known.entry, entry))) return known.provider;
     const provider = this.make(entry, key);
@@ -63,13 +69,16 @@ export class ProviderRegistry {
     const { current } = this.source;
     if (this.seen === current) return;
     this.seen = current;
-    for (const [id, { entry }] of this.adapters) if (!current.providers.has(entry.name)) this.adapters.delete(id);
+    for (const [id, { entry }] of this.adapters) {
+      const servers = current.providers.get(entry.name)?.servers ?? [];
+      if (!servers.some(({ server }) => server === entry.server)) this.adapters.delete(id);
+    }
   }
 }
 
-function entryOf({ name, free, interrupted }: ImageProvider): ProviderEntry {
+function entryOf({ name, free, interrupted }: ImageProvider): Provider {
   const limits = { concurrency: undefined, startsPerMinute: undefined };
-  return { name, type: 'sandbox', baseUrl: undefined, keys: [], limits, interrupted, free, options: {} };
+  return soleServer({ name, type: 'sandbox', baseUrl: undefined, keys: [], limits, interrupted, free, options: {} });
 }
 
 function modelServedBy(name: string, provider: ImageProvider): ModelEntry {

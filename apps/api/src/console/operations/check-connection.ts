@@ -32,13 +32,18 @@ export class CheckConnection {
       throw new AppError('invalid_value', 'Providers of this type are tested with a model.', { param: 'entry.type' });
     }
     const parts = { settings: <T extends object>(of: new () => T) => this.configs.get<T>(of, { strict: false }) };
-    const keys = provider.keys.length === 0 ? [undefined] : provider.keys;
+    const calls = provider.servers.flatMap((server) =>
+      (server.keys.length === 0 ? [undefined] : server.keys).map((key) => ({ server, key })),
+    );
     const models = new Set<string>();
-    for (const key of keys) {
-      const listed = await list(provider, key, parts, signal).catch(wrongOptions);
+    for (const { server, key } of calls) {
+      const listed = await list(server, key, parts, signal).catch(wrongOptions);
       if ('problem' in listed) {
-        const problem = key === undefined || keys.length === 1 ? listed.problem : `${key.name}: ${listed.problem}`;
-        return { models: [], problem };
+        const label = [server.server ?? [], key?.name ?? []].flat().join(', ');
+        return {
+          models: [],
+          problem: calls.length === 1 || label === '' ? listed.problem : `${label}: ${listed.problem}`,
+        };
       }
       for (const model of listed.models) models.add(model);
     }

@@ -2,9 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import type { Catalog } from '#catalog/catalog.js';
 import { imagesUrl } from '#providers/descriptors.js';
-import { LimiterState } from '#routing/limiter-state.js';
-import { ProviderSwitches } from '#routing/provider-switches.js';
-import type { ProviderStateView } from './dto/operation-views.dto.js';
+import { serverId, type ProviderEntry } from '#providers/provider-entry.js';
+import { LimiterState, type ServerState } from '#routing/limiter-state.js';
+import { ProviderSwitches, type ProviderSwitch } from '#routing/provider-switches.js';
+import type { ProviderStateView, ServerStateView } from './dto/operation-views.dto.js';
 import { redisUnavailable } from './redis-unavailable.js';
 
 /** The state of providers, and which ones are drained. */
@@ -23,46 +24,100 @@ export class ProviderStates {
   async list(): Promise<Omit<ProviderStateView, 'trials'>[]> {
     const catalog = this.source.current;
     const drained = new Map((await this.switches.list()).map((row) => [row.provider, row]));
-    const names = [...new Set([...catalog.providers.keys(), ...drained.keys()])];
-    const states = await this.limiter.statesOf(names).catch(redisUnavailable);
-    return names.map((name, index) => {
-      const entry = catalog.providers.get(name);
-      const state = states[index];
-      const off = drained.get(name);
-      const keys = entry?.keys ?? [];
+    const ids = new Set([...catalog.providers.values()].flatMap(({ servers }) => servers.map(serverId)));
+    const gone = [...drained.keys()].filter((name) => !catalog.providers.has(name) && !ids.has(name));
+    const states = await this.limiter.statesOf([...ids]).catch(redisUnavailable);
+    const stateOf = new Map([...ids].map((id, index) => [id, states[index]]));
+    return [...catalog.providers.keys(), ...gone].map((name) => {
+      const provider = catalog.providers.get(name);
+      const servers = (provider?.servers ?? []).map((server) => {
+        const id = serverId(server);
+        return serverView(server, stateOf.get(id), server.server === undefined ? undefined : drained.get(id));
+      });
+      const keys = (provider?.servers ?? []).flatMap((server) =>
+        server.keys.map(({ name: key, secret }) => ({ name: labelOf(server.server, key), isSet: secret !== '' })),
+      );
+      const closest = servers.toSorted((a, b) => BREAKERS.indexOf(a.breaker) - BREAKERS.indexOf(b.breaker))[0];
       return {
         name,
-        type: entry?.type ?? null,
+        type: provider?.type ?? null,
         models: modelsOf(catalog, name),
-        images_url: entry === undefined ? null : imagesUrl(entry),
-        unset_keys: keys.filter(({ secret }) => secret === '').map((key) => key.name),
-        has_key: keys.length === 0 || keys.some(({ secret }) => secret !== ''),
-        breaker: state?.breaker ?? 'closed',
-        open_ms: state?.openMs ?? 0,
-        calls: state?.calls ?? 0,
-        concurrency: entry?.limits.concurrency ?? null,
-        starts: state?.starts ?? 0,
-        starts_per_minute: entry?.limits.startsPerMinute ?? null,
-        resting_keys: [...(state?.cooling ?? [])].map(([key, ms]) => ({ key, rests_ms: ms })),
-        drained: off === undefined ? null : { since: off.drainedAt.toISOString(), reason: off.reason },
+        images_url: servers[0]?.images_url ?? null,
+        unset_keys: keys.filter(({ isSet }) => !isSet).map((key) => key.name),
+        has_key: keys.length === 0 || keys.some(({ isSet }) => isSet),
+        servers,
+        breaker: closest?.breaker ?? 'closed',
+        open_ms: servers.length === 0 ? 0 : Math.min(...servers.map(({ open_ms }) => open_ms)),
+        calls: sum(servers.map(({ calls }) => calls)),
+        concurrency: sumOfLimits(servers.map(({ concurrency }) => concurrency)),
+        starts: sum(servers.map(({ starts }) => starts)),
+        starts_per_minute: sumOfLimits(servers.map(({ starts_per_minute }) => starts_per_minute)),
+        resting_keys: servers.flatMap((server) =>
+          server.resting_keys.map(({ key, rests_ms }) => ({ key: labelOf(server.name ?? undefined, key), rests_ms })),
+        ),
+        drained: drainedView(drained.get(name)),
       };
     });
   }
 
-  /** False when the provider does not exist. */
+  /** `name`: of a provider, or the id of one of its servers. False when it does not exist. */
   async drain(name: string, reason: string): Promise<boolean> {
-    if (!this.source.current.providers.has(name)) return false;
+    if (!this.has(name)) return false;
     await this.switches.drain(name, reason);
     return true;
   }
 
   /**
-   * Like `drain`. Also true for a provider that was not drained, and for a drained one that is no longer in the
-   * catalog.
+   * Like `drain`. Also true for what was not drained, and for what was and is no longer in the catalog.
    */
   async resume(name: string): Promise<boolean> {
-    return (await this.switches.resume(name)) || this.source.current.providers.has(name);
+    return (await this.switches.resume(name)) || this.has(name);
   }
+
+  private has(name: string): boolean {
+    const { providers } = this.source.current;
+    return providers.has(name) || [...providers.values()].some(({ servers }) => servers.map(serverId).includes(name));
+  }
+}
+
+const BREAKERS = ['closed', 'half-open', 'open'] as const;
+
+function serverView(
+  server: ProviderEntry,
+  state: ServerState | undefined,
+  off: ProviderSwitch | undefined,
+): ServerStateView {
+  return {
+    name: server.server ?? null,
+    region: server.region ?? null,
+    images_url: imagesUrl(server),
+    breaker: state?.breaker ?? 'closed',
+    open_ms: state?.openMs ?? 0,
+    calls: state?.calls ?? 0,
+    concurrency: server.limits.concurrency ?? null,
+    starts: state?.starts ?? 0,
+    starts_per_minute: server.limits.startsPerMinute ?? null,
+    resting_keys: [...(state?.cooling ?? [])].map(([key, ms]) => ({ key, rests_ms: ms })),
+    drained: drainedView(off),
+  };
+}
+
+function drainedView(off: ProviderSwitch | undefined): ServerStateView['drained'] {
+  return off === undefined ? null : { since: off.drainedAt.toISOString(), reason: off.reason };
+}
+
+function labelOf(server: string | undefined, key: string): string {
+  return server === undefined ? key : `${server}/${key}`;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0);
+}
+
+/** Null where one of the servers has no limit. */
+function sumOfLimits(limits: readonly (number | null)[]): number | null {
+  const set = limits.filter((limit) => limit !== null);
+  return set.length === 0 || set.length < limits.length ? null : sum(set);
 }
 
 function modelsOf({ models }: Catalog, name: string): string[] {

@@ -23,7 +23,7 @@ const SCHEMA = {
     workflow: { type: ['string', 'object'] },
   },
 };
-const KEY = { name: 'team', key: 'sk-new', stored: true };
+const KEY = { server: '', name: 'team', key: 'sk-new', stored: true };
 const shown = { owner: 'console', problems: [], replaces_built_in: false } as const;
 
 describe('the form of a provider', () => {
@@ -43,14 +43,29 @@ describe('the form of a provider', () => {
         workflow: { '6': { inputs: {} } },
       },
     };
-    const fields = providerFields({ name: 'main', keys: ['team'], entry, ...shown });
+    const fields = providerFields({ name: 'main', keys: ['team'], server_keys: [], entry, ...shown });
     expect(providerChange(fields, SCHEMA)).toEqual({ entry, keys: [{ name: 'team' }] });
+  });
+
+  it('gives back a list of servers, with the keys of each', () => {
+    const entry: ProviderSource = {
+      type: 'openai',
+      servers: [{ name: 'sweden', base_url: 'http://a.example/v1', region: 'eu', limits: { starts_per_minute: 12 } }],
+    };
+    const keys = [{ server: 'sweden', name: 'team' }];
+    const existing = { name: 'azure', keys: [], server_keys: keys, entry, ...shown };
+    const fields = providerFields(existing);
+    expect(providerChange(fields, SCHEMA)).toEqual({ entry, keys });
+    expect(needsKeysAgain(fields, existing)).toBe(false);
+    const moved = { ...fields, servers: fields.servers.replace('a.example', 'b.example') };
+    expect(needsKeysAgain(moved, existing)).toBe(true);
+    expect(() => providerChange({ ...fields, servers: '[{' }, SCHEMA)).toThrow('Enter a JSON list of servers.');
   });
 
   it('sends keys that were entered, and none that was left empty', () => {
     const fields = providerFields(undefined);
     expect(providerChange(fields, SCHEMA)).toEqual({ entry: { type: 'openai' }, keys: [] });
-    fields.keys = [{ name: ' team ', key: ' sk-1 ', stored: true }];
+    fields.keys = [{ server: '', name: ' team ', key: ' sk-1 ', stored: true }];
     expect(providerChange(fields, SCHEMA).keys).toEqual([{ name: 'team', key: 'sk-1' }]);
   });
 
@@ -63,7 +78,7 @@ describe('the form of a provider', () => {
     ['at another address with its keys', { base_url: 'http://b.example', keys: [KEY] }, false],
   ])('asks for stored keys again: %s', (_what, change, expected) => {
     const entry: ProviderSource = { type: 'openai', base_url: 'http://a.example/v1' };
-    const existing = { name: 'main', keys: ['team'], entry, ...shown };
+    const existing = { name: 'main', keys: ['team'], server_keys: [], entry, ...shown };
     expect(needsKeysAgain({ ...providerFields(existing), ...change }, existing)).toBe(expected);
   });
 

@@ -24,6 +24,7 @@ export interface RouteFields {
   id: number;
   provider: string;
   model: string;
+  region: string;
   weight: Num;
   edits: boolean;
   masks: boolean;
@@ -94,12 +95,13 @@ export function modelFields({ name, entry }: Pick<CatalogModel, 'name' | 'entry'
   };
 }
 
-function routeFields({ provider, model = '', weight, capabilities = {} }: RouteSource): RouteFields {
+function routeFields({ provider, model = '', region = '', weight, capabilities = {} }: RouteSource): RouteFields {
   const { edits = true, masks = edits, markup = false, images, max_n: maxN, sizes = [] } = capabilities;
   return {
     id: nextId(),
     provider,
     model,
+    region,
     weight: weight ?? '',
     edits,
     masks,
@@ -183,7 +185,7 @@ export function modelEntry(fields: ModelFields, before: ModelSource | undefined)
 }
 
 function routeSource(route: RouteFields, kind: ModelFields['kind']): RouteSource {
-  const { provider, model, edits, masks, markup } = route;
+  const { provider, model, region, edits, masks, markup } = route;
   const capabilities = {
     ...(edits ? {} : { edits }),
     ...(masks === edits ? {} : { masks }),
@@ -194,6 +196,7 @@ function routeSource(route: RouteFields, kind: ModelFields['kind']): RouteSource
   return {
     provider,
     ...(model.trim() === '' ? {} : { model: model.trim() }),
+    ...(region.trim() === '' ? {} : { region: region.trim() }),
     ...numbers(route, 'weight'),
     ...(kind === 'chat' || Object.keys(capabilities).length === 0 ? {} : { capabilities }),
   };

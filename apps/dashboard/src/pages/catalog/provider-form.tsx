@@ -1,4 +1,4 @@
-import { Accordion, Group, NumberInput, Select, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
+import { Accordion, Group, JsonInput, NumberInput, Select, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import { useForm, type UseFormReturnType } from '@mantine/form';
 import { CATALOG_VIEWS, type CatalogProvider, type ProviderType, type ReadCatalog } from '../../api/catalog.ts';
 import { RequestError, send } from '../../api/request.ts';
@@ -34,8 +34,11 @@ export function ProviderForm({ catalog, existing, forModel, onAdded, onClose }: 
   const type = catalog.types.find((one) => one.type === form.values.type);
   const changeOf = (fields: ProviderFields) => providerChange(fields, type?.options ?? {});
   const markFields = (error: Error) => {
-    if (error instanceof OptionError) form.setFieldError(`options.${error.option}`, error.message);
+    if (error instanceof OptionError)
+      form.setFieldError(error.option === 'servers' ? 'servers' : `options.${error.option}`, error.message);
     if (isOfAddress(error)) form.setFieldError('base_url', ADDRESS_RULE);
+    else if (error instanceof RequestError && error.param?.startsWith('servers') === true)
+      form.setFieldError('servers', error.message);
     else if (error instanceof RequestError && error.param !== null) form.setFieldError(error.param, error.message);
   };
   const save = useSave({
@@ -103,6 +106,30 @@ export function ProviderForm({ catalog, existing, forModel, onAdded, onClose }: 
             <Limits form={form} />
           </Accordion.Panel>
         </Accordion.Item>
+        {type !== undefined && hasAddress(type) && (
+          <Accordion.Item value="servers">
+            <Accordion.Control>Servers and region</Accordion.Control>
+            <Accordion.Panel>
+              <Stack gap="sm">
+                <TextInput
+                  label="Region"
+                  description="Of a single server. Requests can be pinned to it."
+                  placeholder="eu"
+                  maxLength={32}
+                  {...form.getInputProps('region')}
+                />
+                <JsonInput
+                  label="Servers"
+                  description="Several equal servers instead of one base URL, as a JSON list; each has its own limits and region. Keys stay above."
+                  placeholder='[{ "name": "sweden", "base_url": "https://…/openai/v1", "region": "eu", "limits": { "starts_per_minute": 12 } }]'
+                  autosize
+                  minRows={3}
+                  {...form.getInputProps('servers')}
+                />
+              </Stack>
+            </Accordion.Panel>
+          </Accordion.Item>
+        )}
         {type !== undefined && optionFields(type.options).length > 0 && (
           <Accordion.Item value="options">
             <Accordion.Control>{type.title} options</Accordion.Control>
@@ -151,7 +178,8 @@ interface ConnectionProps {
 }
 
 function Connection({ form, type, needsKeys }: ConnectionProps) {
-  const { keys } = form.values;
+  const { keys, servers } = form.values;
+  const hasServers = servers.trim() !== '';
   return (
     <>
       <TextInput
@@ -175,6 +203,16 @@ function Connection({ form, type, needsKeys }: ConnectionProps) {
       <Stack gap="xs">
         {keys.map(({ stored }, index) => (
           <Group key={index} align="flex-end" wrap="nowrap" gap="xs">
+            {hasServers && (
+              <TextInput
+                label="Server"
+                flex={1}
+                miw={0}
+                maxLength={100}
+                disabled={stored}
+                {...form.getInputProps(`keys.${index}.server`)}
+              />
+            )}
             <TextInput
               label="Label for this key"
               flex={1}
@@ -205,7 +243,9 @@ function Connection({ form, type, needsKeys }: ConnectionProps) {
             Keys are encrypted and never shown again. Several keys share the load.
           </Text>
           <AddItem
-            onClick={() => form.insertListItem('keys', { name: `key-${keys.length + 1}`, key: '', stored: false })}
+            onClick={() =>
+              form.insertListItem('keys', { server: '', name: `key-${keys.length + 1}`, key: '', stored: false })
+            }
           >
             Add key
           </AddItem>

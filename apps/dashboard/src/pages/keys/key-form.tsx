@@ -33,6 +33,7 @@ interface Fields {
   default_response_format: ResponseFormatChoice;
   allow_pixel_size: '' | 'yes' | 'no';
   submit_mode: 'sync' | 'apimart';
+  region: string;
 }
 
 const SCOPES: { value: KeyScope; label: string }[] = [
@@ -154,6 +155,13 @@ export function KeyForm({ existing, onClose, onCreated }: KeyFormProps) {
                 ]}
                 {...form.getInputProps('submit_mode')}
               />
+              <TextInput
+                label="Region"
+                description="Only servers in this region serve the key; blank = any"
+                placeholder="eu"
+                maxLength={32}
+                {...form.getInputProps('region')}
+              />
               <Select
                 label="Sizes in pixels, such as 1024x1024"
                 description="Most OpenAI clients send them"
@@ -189,6 +197,7 @@ function fieldsOf(key?: ApiKey): Fields {
     default_response_format: key?.default_response_format ?? '',
     allow_pixel_size: answerOf(key?.allow_pixel_size ?? null),
     submit_mode: key?.submit_mode ?? 'sync',
+    region: key?.region ?? '',
   };
 }
 
@@ -209,6 +218,7 @@ function settingsOf(fields: Fields): KeySettings {
     default_response_format: fields.default_response_format === '' ? null : fields.default_response_format,
     allow_pixel_size: fields.allow_pixel_size === '' ? null : fields.allow_pixel_size === 'yes',
     submit_mode: fields.submit_mode,
+    region: fields.region.trim() === '' ? null : fields.region.trim(),
   };
 }
 

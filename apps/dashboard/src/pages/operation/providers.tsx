@@ -72,6 +72,7 @@ function ProviderCard({ provider, figures }: CardProps) {
           {health.why}
         </Text>
         <Keys provider={provider} />
+        <Servers provider={provider} />
         <SimpleGrid cols={2} spacing="md">
           <Load name="Running now" count={calls} most={concurrency} />
           <Load name="Started this minute" count={starts} most={mostStarts} />
@@ -85,6 +86,42 @@ function ProviderCard({ provider, figures }: CardProps) {
         </Group>
       </Stack>
     </Box>
+  );
+}
+
+/** Its servers, if it has a list of them. */
+function Servers({ provider }: { readonly provider: Provider }) {
+  const servers = provider.servers.filter(({ name }) => name !== null);
+  if (servers.length === 0) return null;
+  return (
+    <Stack gap="xs" aria-label={`Servers of ${provider.name}`}>
+      {servers.map((server) => {
+        const id = `${provider.name}/${server.name}`;
+        const health = healthOf({ ...provider, ...server, name: id });
+        const { calls, concurrency, starts, starts_per_minute: most, region } = server;
+        const facts = [
+          region,
+          `${calls}${concurrency === null ? '' : `/${concurrency}`} running`,
+          `${starts}${most === null ? '' : `/${most}`} this minute`,
+        ].filter((fact) => fact !== null);
+        return (
+          <Group key={id} justify="space-between" wrap="nowrap" gap="xs">
+            <Box miw={0}>
+              <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+                {server.name}
+              </Text>
+              <Text size="xs" c="dimmed" className="numbers">
+                {facts.join(' · ')}
+              </Text>
+            </Box>
+            <Group gap="xs" wrap="nowrap">
+              <State label={health.label} color={health.color} />
+              {server.drained === null ? <DrainButton name={id} /> : <ResumeButton name={id} />}
+            </Group>
+          </Group>
+        );
+      })}
+    </Stack>
   );
 }
 

@@ -83,6 +83,8 @@ function Call({ call, cost }: CallProps) {
   const outcome = OUTCOMES[call.outcome ?? 'unknown'];
   const facts = [
     call.model,
+    call.server === undefined ? undefined : `server ${call.server}`,
+    call.region === undefined ? undefined : `region ${call.region}`,
     call.key === null || call.key === undefined ? undefined : `key ${call.key}`,
     call.ended === undefined ? undefined : duration((call.ended - call.at) * 1000),
     call.provider_status === undefined ? undefined : `HTTP ${call.provider_status}`,

@@ -1,5 +1,6 @@
 import { ChoiceField, ChoicesField, Field, FlagField, IntegerField, ListField } from '#contract/field.js';
 import type { FieldProblem } from '#contract/field-rule.js';
+import { REGION_NAME } from '#contract/region.js';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
 import {
   KEY_SCOPES,
@@ -31,6 +32,12 @@ function laterProblem(value: unknown, property: string): FieldProblem | undefine
   const time = typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) ? Date.parse(value) : NaN;
   if (time > Date.now() && time < Date.parse('2200-01-01')) return undefined;
   return { code: 'invalid_value', message: `${property} must be a time in the future, in ISO 8601 format` };
+}
+
+function regionProblem(value: unknown, property: string): FieldProblem | undefined {
+  if (typeof value === 'string' && new RegExp(REGION_NAME).test(value)) return undefined;
+  const form = 'up to 32 lowercase letters, digits and -, and begin with a letter or digit';
+  return { code: 'invalid_value', message: `${property} must be ${form}` };
 }
 
 /** Settings of a key besides its name. */
@@ -70,6 +77,15 @@ class KeySettingsBody extends BudgetBody {
 
   @ChoiceField(SUBMIT_MODES, { optional: true })
   submit_mode?: SubmitMode | null;
+
+  @Field(String, {
+    optional: true,
+    nullable: true,
+    schema: { pattern: REGION_NAME },
+    rule: regionProblem,
+    description: 'Only servers of this region serve its requests; null: any.',
+  })
+  region?: string | null;
 }
 
 /**
@@ -109,6 +125,7 @@ export function keySettings(body: KeyChangeBody | NewKeyBody): Partial<ApiKeySet
     allowPixelSize: body.allow_pixel_size,
     tasks: body.tasks === null ? 'all' : body.tasks,
     submitMode: body.submit_mode === null ? 'sync' : body.submit_mode,
+    region: body.region,
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }

@@ -73,6 +73,14 @@ export class KeyView {
   @ApiProperty({ enum: SUBMIT_MODES })
   submit_mode!: SubmitMode;
 
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: 'eu',
+    description: 'The only region that serves it; null: any.',
+  })
+  region!: string | null;
+
   @ApiProperty({ type: BudgetView, nullable: true })
   budget!: BudgetView | null;
 
@@ -155,6 +163,7 @@ export function keyView(row: ApiKeyRow, budget: Budget | undefined, spend: Spent
     default_response_format: row.defaultResponseFormat,
     allow_pixel_size: row.allowPixelSize,
     submit_mode: row.submitMode,
+    region: row.region,
     budget: budgetView(budget),
     created_at: row.createdAt.toISOString(),
     created_by: row.createdBy,

@@ -8,6 +8,9 @@ import { NormalizedBy } from '../../../common/contract-fields.js';
 const MAX_SECRET = 4_096;
 
 class ProviderKeyBody {
+  @ApiPropertyOptional({ description: 'The server that it is for, if the provider has a list of servers.' })
+  server?: string;
+
   @ApiProperty({ description: 'Name shown in logs and timelines.' })
   name!: string;
 
@@ -25,8 +28,8 @@ function keysProblem(value: unknown, property: string): FieldProblem | undefined
 
 function isKey(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
-  const { name, key, ...rest } = value as Partial<Record<string, unknown>>;
-  if (typeof name !== 'string' || Object.keys(rest).length > 0) return false;
+  const { server = '', name, key, ...rest } = value as Partial<Record<string, unknown>>;
+  if (typeof server !== 'string' || typeof name !== 'string' || Object.keys(rest).length > 0) return false;
   return key === undefined || (typeof key === 'string' && key.length <= MAX_SECRET && /^[\x21-\x7e]+$/.test(key));
 }
 

@@ -52,9 +52,20 @@ class EntryView {
   replaces_built_in!: boolean;
 }
 
+class ServerKeyView {
+  @ApiProperty({ example: 'sweden' })
+  server!: string;
+
+  @ApiProperty()
+  name!: string;
+}
+
 class ProviderEntryView extends EntryView {
   @ApiProperty({ type: [String], description: 'Names of the keys.' })
   keys!: string[];
+
+  @ApiProperty({ type: [ServerKeyView], description: 'Names of the keys of its servers, if it has a list of them.' })
+  server_keys!: ServerKeyView[];
 }
 
 class EndingModelView {

@@ -31,7 +31,52 @@ class TrialView {
   cost!: CostView | null;
 }
 
-/** The current state of a provider. */
+/** The current state of one of a provider's servers. */
+export class ServerStateView {
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: 'sweden',
+    description: 'Null for a provider without a list of servers.',
+  })
+  name!: string | null;
+
+  @ApiProperty({ type: String, nullable: true, example: 'eu' })
+  region!: string | null;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description: 'URL for new images. Null if it is only known during a call.',
+  })
+  images_url!: string | null;
+
+  @ApiProperty({ enum: ['closed', 'half-open', 'open'] })
+  breaker!: 'closed' | 'half-open' | 'open';
+
+  @ApiProperty({ type: 'integer', description: 'Milliseconds until the open circuit breaker allows a call.' })
+  open_ms!: number;
+
+  @ApiProperty({ type: 'integer', description: 'Calls that are running or parked.' })
+  calls!: number;
+
+  @ApiProperty({ type: 'integer', nullable: true })
+  concurrency!: number | null;
+
+  @ApiProperty({ type: 'integer', description: 'Calls started in the last minute.' })
+  starts!: number;
+
+  @ApiProperty({ type: 'integer', nullable: true })
+  starts_per_minute!: number | null;
+
+  @ApiProperty({ type: [RestingKeyView] })
+  resting_keys!: RestingKeyView[];
+
+  @ApiProperty({ type: DrainedView, nullable: true, description: 'Whether this server alone is drained.' })
+  drained!: DrainedView | null;
+}
+
+/** The current state of a provider: of its only server, or of all of them together. */
 export class ProviderStateView {
   @ApiProperty()
   name!: string;
@@ -50,7 +95,7 @@ export class ProviderStateView {
   @ApiProperty({
     type: String,
     nullable: true,
-    description: 'URL for new images. Null if it is only known during a call.',
+    description: 'URL for new images, at the first server. Null if it is only known during a call.',
   })
   images_url!: string | null;
 
@@ -66,7 +111,13 @@ export class ProviderStateView {
   @ApiProperty({ type: [String], description: 'Names of keys whose environment variables are not set.' })
   unset_keys!: string[];
 
-  @ApiProperty({ enum: ['closed', 'half-open', 'open'] })
+  @ApiProperty({
+    type: [ServerStateView],
+    description: 'Its servers; one without a name for a provider without a list of them.',
+  })
+  servers!: ServerStateView[];
+
+  @ApiProperty({ enum: ['closed', 'half-open', 'open'], description: 'Of several servers: the best of their states.' })
   breaker!: 'closed' | 'half-open' | 'open';
 
   @ApiProperty({ type: 'integer', description: 'Milliseconds until the open circuit breaker allows a call.' })
