@@ -21,6 +21,7 @@ import { TaskIntake } from '#tasks/intake/task-intake.js';
 import { TaskObjects } from '#tasks/retention/task-objects.js';
 import { TaskSlots } from '#tasks/admission/task-slots.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
+import { ToldCosts } from '#tasks/states/told-costs.js';
 import { TaskTransitions } from '#tasks/states/task-transitions.js';
 import { DeliveryLine } from '#notifications/deliveries/delivery-line.js';
 import { DeliveryLog } from '#notifications/deliveries/delivery-log.js';
@@ -378,6 +379,8 @@ function callsOf(
     ['tasks/TaskStore.findAll', () => store.findAll(scope, [near.id, middle.id, far.id])],
     ['tasks/TaskStore.finished', () => store.finished([near.id, middle.id])],
     ['tasks/TaskStore.cancel', async () => store.cancel(scope, (await intake.take(command(), 900_000)).task.id)],
+    ['tasks/ToldCosts.tell', () => new ToldCosts(database).tell(near.id)],
+    ['tasks/ToldCosts.takeBack', () => new ToldCosts(database).takeBack(near.id)],
     ['tasks/DepartedCallers.markDelivered', () => departed.markDelivered([near.id])],
     ['tasks/DepartedCallers.markAbandoned', () => departed.markAbandoned(middle.id, middle.requestId)],
     [

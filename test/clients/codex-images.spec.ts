@@ -1,18 +1,15 @@
 import { readFile } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
 import { waitUntil } from '#embedded/wait-until.js';
 import { newMarker } from '../support/fault-callers.js';
 import { LedgerProvider, type Plan } from '../support/ledger-provider.js';
 import { startPlatform, type Platform } from '../support/platform.js';
+import { retriedAsByCodex } from './codex-retries.js';
 import { LosingProxy, type Loss } from './losing-proxy.js';
 import { makeSampleFiles } from './sample-files.js';
 
 const WINDOW_MS = 6_000;
 /** What users set, so that Codex has the tool; Codex sends it with every call. */
 const HEADERS = { 'x-openai-actor-authorization': 'local-image-extension' };
-/** Codex's own, for a provider without settings. */
-const RETRIES = 4;
-const FIRST_DELAY_MS = 200;
 
 /** What Codex parses of an answer. */
 interface ImageResponse {
@@ -69,21 +66,12 @@ describe('the image tool of Codex', () => {
     knownAsLost.get(marker)?.();
   }
 
-  /** Retries what Codex retries: transport errors and every 5xx, whatever the headers say. */
   async function call(path: string, body: object, cutMs = 250_000): Promise<Outcome> {
-    const tries: number[] = [];
-    for (;;) {
-      const response = await platform
-        .call(path, { at: proxy, headers: HEADERS, body, signal: AbortSignal.timeout(cutMs) })
-        .catch(() => undefined);
-      tries.push(response?.status ?? 0);
-      const isRetried = response === undefined || response.status >= 500;
-      if (!isRetried || tries.length > RETRIES) {
-        const { data } = (await response?.json()) as ImageResponse;
-        return { image: sizeOf(data[0]?.b64_json ?? ''), tries };
-      }
-      await delay(FIRST_DELAY_MS * 2 ** (tries.length - 1));
-    }
+    const { response, tries } = await retriedAsByCodex(() =>
+      platform.call(path, { at: proxy, headers: HEADERS, body, signal: AbortSignal.timeout(cutMs) }),
+    );
+    const { data } = (await response?.json()) as ImageResponse;
+    return { image: sizeOf(data[0]?.b64_json ?? ''), tries };
   }
 
   const generate = (marker: string, cutMs?: number): Promise<Outcome> => {

@@ -357,7 +357,7 @@ describe('retention', () => {
     await responses.expire();
     expect(await responses.dueSince()).toBeUndefined();
     expect((await room.sql('SELECT id FROM stored_responses')).rows).toEqual([{ id: 'resp_kept' }]);
-    const kept = { model: 'm', provider: 'r', providerKey: null, tokens: 2 };
+    const kept = { model: 'm', provider: 'r', providerKey: null, providerServer: null, tokens: 2 };
     expect(await responses.find({ accountId: 'acct_default' }, 'resp_kept')).toEqual(kept);
     const own = (keyId: string) => ({ accountId: 'acct_default', own: { keyIds: [keyId] } });
     expect(await responses.find(own('key_1'), 'resp_kept')).toEqual(kept);
