@@ -3,7 +3,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { newMarker } from '../support/fault-callers.js';
 import { LedgerProvider, type Plan } from '../support/ledger-provider.js';
 import { startPlatform, type Platform } from '../support/platform.js';
-import { retriedAsByCodex } from './codex-retries.js';
+import { retriedAsByCodex } from '../support/codex-retries.js';
 import { LosingProxy, type Loss } from './losing-proxy.js';
 import { makeSampleFiles } from './sample-files.js';
 
