@@ -3,7 +3,7 @@ import { brokenPixelRule, IMAGE_SIZES, parsePixelSize, PIXEL_FORM, type ImageSiz
 
 /** Formats of finished images that consist of pixels. */
 const RASTER_FORMATS = ['png', 'jpeg', 'webp', 'gif'] as const;
-export type RasterFormat = (typeof RASTER_FORMATS)[number];
+
 /** Formats of finished images; svg only for models whose entries list it. */
 export const OUTPUT_FORMATS = [...RASTER_FORMATS, 'svg'] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];

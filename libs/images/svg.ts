@@ -2,7 +2,7 @@ import sax from 'sax';
 import { ImageError } from './image-error.js';
 
 /** Largest SVG document, in bytes (4 MB): its text and what is written of it are in memory. */
-export const MAX_SVG_BYTES = 4_000_000;
+const MAX_SVG_BYTES = 4_000_000;
 /** Deepest nesting of elements; renderers call themselves for each. */
 const MAX_DEPTH = 200;
 const MAX_ELEMENTS = 100_000;

@@ -25,13 +25,25 @@ export function DescribeFile(): MethodDecorator {
       status: 200,
       description: 'The image.',
       headers: { ...REQUEST_ID_HEADER, etag: { schema: { type: 'string' } } },
-      content: { 'image/png': BYTES, 'image/jpeg': BYTES, 'image/webp': BYTES, 'image/gif': BYTES, 'image/svg+xml': BYTES },
+      content: {
+        'image/png': BYTES,
+        'image/jpeg': BYTES,
+        'image/webp': BYTES,
+        'image/gif': BYTES,
+        'image/svg+xml': BYTES,
+      },
     }),
     ApiResponse({
       status: 206,
       description: 'The part of the image that Range asks for, if it is one range.',
       headers: { ...REQUEST_ID_HEADER, 'content-range': { schema: { type: 'string' } } },
-      content: { 'image/png': BYTES, 'image/jpeg': BYTES, 'image/webp': BYTES, 'image/gif': BYTES, 'image/svg+xml': BYTES },
+      content: {
+        'image/png': BYTES,
+        'image/jpeg': BYTES,
+        'image/webp': BYTES,
+        'image/gif': BYTES,
+        'image/svg+xml': BYTES,
+      },
     }),
     ApiResponse({
       status: 304,
