@@ -23,7 +23,7 @@ export function reasonOf(code: string): string {
 }
 
 /** `image[2]` of the API is "Reference 3" to those who added it in the console; undefined for other parameters. */
-export function referenceOf(param: string | null | undefined): string | undefined {
+function referenceOf(param: string | null | undefined): string | undefined {
   const match = /^image(?:\[(\d+)\])?$/.exec(param ?? '');
   return match === null ? undefined : `Reference ${Number(match[1] ?? 0) + 1}`;
 }
