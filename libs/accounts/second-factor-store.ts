@@ -18,6 +18,10 @@ interface NewAuthenticator {
   readonly uri: string;
 }
 
+/** A passkey also signs in without a password. */
+export const SECOND_FACTOR_KINDS = ['authenticator', 'passkey'] as const;
+export type SecondFactorKind = (typeof SECOND_FACTOR_KINDS)[number];
+
 /** The second factors of a person. */
 export interface SecondFactorState {
   /** Null = no code is required. */
@@ -53,13 +57,15 @@ export class SecondFactorStore {
     return { since: row?.confirmedAt ?? null, recoveryCodes: await recoveryCode.count({ where: { personId } }) };
   }
 
-  /** Which of these people have an authenticator app or a passkey. */
-  async withSecondFactor(personIds: readonly string[]): Promise<ReadonlySet<string>> {
+  /** The second factors of these people, by their id; people without any are missing. */
+  async kindsOf(personIds: readonly string[]): Promise<ReadonlyMap<string, readonly SecondFactorKind[]>> {
     const query = { where: { personId: { in: [...personIds] } }, select: { personId: true } };
     const { secondFactor, passkey } = this.prisma;
     const apps = await secondFactor.findMany({ ...query, where: { ...query.where, confirmedAt: { not: null } } });
-    const rows = [...apps, ...(await passkey.findMany(query))];
-    return new Set(rows.map(({ personId }) => personId));
+    const passkeys = await passkey.findMany({ ...query, distinct: ['personId'] });
+    const kinds = new Map<string, SecondFactorKind[]>(apps.map(({ personId }) => [personId, ['authenticator']]));
+    for (const { personId } of passkeys) kinds.set(personId, [...(kinds.get(personId) ?? []), 'passkey']);
+    return kinds;
   }
 
   /** A new secret, in effect once it is confirmed; undefined when the person already has a confirmed one. */

@@ -11,9 +11,10 @@ const PERIODS: Readonly<Record<BudgetPeriod, string>> = { month: ' this month', 
 
 /** The request would exceed a budget. SDKs don't retry a 402. */
 function budgetExceeded({ owner, period, left }: Pick<Budget, 'owner' | 'period'> & { left: number }): AppError {
+  const rest = left <= 0 ? 'nothing' : decimalOf(left);
   return new AppError(
     'insufficient_quota',
-    `The budget of this ${OWNERS[owner]} does not cover the request: ${decimalOf(left)} is left${PERIODS[period]}.`,
+    `The budget of this ${OWNERS[owner]} does not cover the request: ${rest} is left${PERIODS[period]}.`,
   );
 }
 

@@ -217,9 +217,11 @@ describe('alerts and usage in a browser', () => {
     const axis = (name: string) =>
       chart('Latency (p95)').locator(`.recharts-${name}-tick-labels .recharts-cartesian-axis-tick-value`);
     await axis('xAxis').first().waitFor();
-    expect(await axis('yAxis').allTextContents()).toEqual(['0 ms', '3.5 s', '7.0 s', '10.5 s', '14.0 s']);
+    expect(await axis('yAxis').allTextContents()).toEqual(
+      ['0 ms', '3.5 s', '7.0 s', '10.5 s', '14.0 s'].map((label) => label.replaceAll(' ', '\u00a0')),
+    );
     const dayName = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
-    expect(await axis('xAxis').first().textContent()).toBe(dayName.format(new Date(day(29))));
+    expect(await axis('xAxis').first().textContent()).toBe(dayName.format(new Date(day(29))).replaceAll(' ', '\u00a0'));
     await room.platform.pool.query(`DELETE FROM usage_rollups WHERE api_key_id = 'key_gone'`);
   });
 });

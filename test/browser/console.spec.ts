@@ -164,8 +164,16 @@ describe('the console in a browser', () => {
   });
 
   it('signs out and in again, and says when the password is wrong', async () => {
+    const errors: string[] = [];
+    const listen = (message: { type(): string; text(): string }) => {
+      if (message.type() === 'error') errors.push(message.text());
+    };
+    page().on('console', listen);
     await button('Sign out').click();
     await heading('Sign in').waitFor();
+    await page().waitForLoadState('networkidle');
+    page().off('console', listen);
+    expect(errors).toEqual([]);
     // A page that was wanted before is where the sign-in leads.
     await open('/tasks?status=failed');
     await heading('Sign in').waitFor();
@@ -456,6 +464,10 @@ describe('the console in a browser', () => {
     const today = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
     await page().locator('section', { hasText: 'Images' }).getByText(today.format(), { exact: true }).waitFor();
     await page().locator('section', { hasText: 'Failures' }).getByText('None in this period').waitFor();
+    // The arrow keys read the values of a chart, so it is in the order of the Tab key, by its name.
+    const unnamed = `[...document.querySelectorAll('svg[tabindex="0"]')].filter((svg) => !svg.getAttribute('aria-label')).length`;
+    expect(await page().evaluate(unnamed)).toBe(0);
+    expect(await page().locator('svg[aria-label="Images, chart"]').count()).toBe(1);
     expect(await screen.inspect('usage')).toEqual([]);
     const [download] = await Promise.all([page().waitForEvent('download'), page().getByText('Export CSV').click()]);
     expect(download.suggestedFilename()).toMatch(/\.csv$/);
@@ -537,7 +549,7 @@ describe('the console in a browser', () => {
     await page().getByRole('row').filter({ hasText: 'A wish that waits' }).getByText('Canceled').waitFor();
     const [download] = await Promise.all([page().waitForEvent('download'), page().getByText('Export CSV').click()]);
     expect(await readFile(await download.path(), 'utf8')).toMatch(
-      /^id,created_at,.*,prompt\r\ntask_.*A wish that waits\r\n/,
+      /^id,created_at,.*,prompt,input_tokens,.*\r\ntask_.*,A wish that waits,+\r\n/,
     );
   });
 

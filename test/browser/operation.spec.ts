@@ -466,7 +466,7 @@ describe('providers and queue in a browser', () => {
     const notices = page().getByRole('region', { name: 'Needs attention' });
     // The others that failed were retried, or would be refused again.
     await insertFailed(platform);
-    const failed = notices.getByRole('link', { name: /^[1-9] tasks? failed today and can be retried\./ });
+    const failed = notices.getByRole('link', { name: /^[1-9] tasks? failed today \(UTC\) and can be retried\./ });
     await page().goto('/console/');
     await failed.waitFor();
     await notices.getByRole('link', { name: `The model draft ends on ${SOON}. Use small-image.` }).waitFor();

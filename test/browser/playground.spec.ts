@@ -62,6 +62,12 @@ describe('making images in a browser', () => {
     expect(address).toMatch(/^data:image\/(png|jpeg|webp);base64,/);
     expect(await screen.inspect('playground-making')).toEqual([]);
     await page().getByRole('img', { name: 'A red fox in the snow' }).waitFor();
+    // What screen readers are told, without the names of its buttons.
+    await page()
+      .getByRole('group', { name: 'Result' })
+      .getByRole('status')
+      .getByText(/^Image ready$/)
+      .waitFor();
     expect(await unfinished.count()).toBe(0);
     await button(/^Generate\s*free · about \d+ s$/).waitFor();
   });
@@ -278,14 +284,16 @@ describe('making images in a browser', () => {
     await button('Edit mask').click();
     await dialog.getByText('Some providers change the rest, too.').waitFor();
     await dialog.getByRole('button', { name: 'Clear', disabled: false }).waitFor();
-    await press('Paint everything');
-    await press('Clear');
-    expect(await page().evaluate(`document.activeElement.textContent`)).toBe('Clear');
+    await press('Undo');
+    await dialog.getByRole('button', { name: 'Undo', disabled: true }).waitFor();
     // The eraser leaves nothing to undo where nothing is painted.
     await dialog.locator('label').filter({ hasText: 'Eraser' }).click();
     await press('Erase everything');
     await dialog.getByRole('button', { name: 'Undo', disabled: true }).waitFor();
     await dialog.locator('label').filter({ hasText: 'Brush' }).click();
+    await press('Paint everything');
+    await press('Clear');
+    expect(await page().evaluate(`document.activeElement.textContent`)).toBe('Clear');
     for (const [label, value] of Object.entries({ Left: '0', Top: '0', Width: '50', Height: '40' }))
       await dialog.getByRole('textbox', { name: label }).fill(value);
     await press('Paint rectangle');
@@ -295,6 +303,82 @@ describe('making images in a browser', () => {
     await press('Use mask');
     await focused('Edit mask');
     expect(await maskAt(600, [0.1, 0.38, 0.42, 0.6])).toEqual([0, 0, 255, 255]);
+  });
+
+  it('have masks whose strokes are undone and redone, whereas the prompt behind them stays', async () => {
+    const dialog = page()
+      .getByRole('dialog')
+      .filter({ has: page().locator('canvas') });
+    const stateOf = (name: string, disabled: boolean) => dialog.getByRole('button', { name, disabled }).waitFor();
+    const prompt = () => page().locator('#prompt').inputValue();
+    await page().locator('#prompt').fill('');
+    await page().locator('#prompt').pressSequentially('A prompt that stays');
+    await button('Edit mask').click();
+    await focused('Image with the area to change painted over');
+    await stateOf('Undo', false);
+    await dialog.getByRole('button', { name: 'Paint everything' }).click();
+    await page().keyboard.press('Control+z');
+    await page().keyboard.press('Control+z');
+    await stateOf('Undo', true);
+    await page().keyboard.press('Control+z');
+    await dialog.getByRole('textbox', { name: 'Left' }).focus();
+    await page().keyboard.press('Control+z');
+    await page().keyboard.press('Control+Shift+Z');
+    await page().keyboard.press('Control+y');
+    await stateOf('Redo', true);
+    // An order would run without what is being painted.
+    const before = await newest();
+    await dialog.locator('canvas').focus();
+    await page().keyboard.press('Control+Enter');
+    // Escape asks before strokes are lost.
+    await page().keyboard.press('Escape');
+    await button('Keep editing').click();
+    await button('Keep editing').waitFor({ state: 'detached' });
+    await stateOf('Undo', false);
+    await page().keyboard.press('Escape');
+    expect(await screen.inspect('mask-discard')).toEqual([]);
+    await button('Discard changes').click();
+    await dialog.waitFor({ state: 'detached' });
+    await focused('Edit mask');
+    expect(await prompt()).toBe('A prompt that stays');
+    expect(await newest()).toBe(before);
+    expect(await maskAt(600, [0.1, 0.38, 0.42, 0.6])).toEqual([0, 0, 255, 255]);
+    // On a phone, the button is there without scrolling, and nothing painted needs no question.
+    await page().setViewportSize({ width: 390, height: 700 });
+    await button('Edit mask').click();
+    await stateOf('Undo', false);
+    await page().locator('canvas[width="600"]').waitFor();
+    const box = (await dialog.getByRole('button', { name: 'Use mask' }).boundingBox())!;
+    expect(box.y + box.height).toBeLessThanOrEqual(700);
+    await page().keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await page().setViewportSize({ width: 1280, height: 860 });
+  });
+
+  it('takes no file as a reference that is no image, and says which references it leaves out', async () => {
+    await open('/playground');
+    const image = await sharp({ create: { width: 20, height: 20, channels: 3, background: '#246' } })
+      .png()
+      .toBuffer();
+    const mimeType = 'image/png';
+    const good = (name: string) => ({ name, mimeType, buffer: image });
+    const files = page().locator('input[type=file]');
+    // A reload drops what was added, and says so.
+    await page().getByText('Reloading the page removed your reference image.').waitFor();
+    await button('Dismiss').click();
+    await page().getByText('Reloading the page removed').waitFor({ state: 'detached' });
+    await files.setInputFiles([good('a.png'), { name: 'broken.png', mimeType, buffer: image.subarray(0, 40) }]);
+    await page().getByText('“broken.png” can’t be read as an image.').waitFor();
+    await button('Remove reference image 1').waitFor();
+    expect(await button(/^Remove reference image/).count()).toBe(1);
+    await files.setInputFiles(Array.from({ length: 17 }, (_, index) => good(`${index}.png`)));
+    await page()
+      .getByText('The model takes at most 16 reference images. “15.png” and “16.png” were not added.')
+      .waitFor();
+    expect(await button(/^Remove reference image/).count()).toBe(16);
+    expect(await screen.inspect('playground-references')).toEqual([]);
+    await page().evaluate('sessionStorage.clear()');
+    await open('/playground');
   });
 
   it('runs a task again as a new one', async () => {
@@ -337,7 +421,9 @@ describe('making images in a browser', () => {
     };
     await page().getByLabel('Search prompts').fill('Old picture');
     // The images are listed before the search, too.
-    await page().getByText('Search results are listed newest first.').waitFor();
+    await page()
+      .getByText(/^\d+\+? match(es)? · Newest first\. Search results don’t update by themselves\.$/)
+      .waitFor();
     await old(25).waitFor();
     await choose('Last 24 hours');
     await old(24).waitFor({ state: 'detached' });

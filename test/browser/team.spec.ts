@@ -82,13 +82,22 @@ describe('people and accounts in a browser', () => {
     expect(await ada.inspect('team-alone')).toEqual([]);
     await button(ada, 'Invite member').click();
     await ada.page.getByLabel('Email').fill('mo@example.org');
+    // Of the first account, whose admins operate everything.
+    await ada.page.getByText(/and everyone’s keys and tasks\. Operates this installation/).waitFor();
     expect(await ada.inspect('team-invite')).toEqual([]);
+    // What was typed is not lost by accident.
+    await ada.page.keyboard.press('Escape');
+    expect(await ada.inspect('team-invite-discard')).toEqual([]);
+    await button(ada, 'Keep editing').click();
+    await button(ada, 'Keep editing').waitFor({ state: 'detached' });
+    expect(await ada.page.getByLabel('Email').inputValue()).toBe('mo@example.org');
     await button(ada, 'Create invitation').click();
     await ada.page.getByText('The link works once and expires in 24 hours').waitFor();
     await ada.page.getByText('This link works on this machine only: set PUBLIC_URL to an address').waitFor();
     expect(await ada.inspect('team-link')).toEqual([]);
     const lost = await takeLink(ada);
     await ada.page.getByText('Pending invitations').waitFor();
+    expect(await ada.page.getByText('You are the only member').count()).toBe(0);
     await button(ada, 'New link for mo@example.org').click();
     const link = await takeLink(ada);
     expect(await ada.inspect('team-invitations')).toEqual([]);
@@ -108,6 +117,8 @@ describe('people and accounts in a browser', () => {
     expect(await other.inspect('team-member')).toEqual([]);
     await open(other, '/accounts');
     await other.page.getByText('Operators only').waitFor();
+    await open(other, '/tasks/task_of_somebody_else');
+    await other.page.getByText('You see only tasks that you made here or with your keys.').waitFor();
     expect(await button(other, 'Create account').count()).toBe(0);
   });
 
@@ -198,8 +209,8 @@ describe('people and accounts in a browser', () => {
     await heading(other, 'Keys').waitFor();
     await come(other, link, '');
     // A page that asks for nothing by itself, and so learns nothing before the click.
-    await menu(other).getByRole('link', { name: 'Keys' }).click();
-    await heading(other, 'Keys').waitFor();
+    await menu(other).getByRole('link', { name: 'Playground' }).click();
+    await heading(other, 'Playground').waitFor();
     await act(ada, HOSTILE, 'Sign out everywhere');
     await button(ada, 'Sign out').last().click();
     await ada.page.getByText('is signed out everywhere.').waitFor();
@@ -211,10 +222,11 @@ describe('people and accounts in a browser', () => {
     await other.page.getByLabel('Email').fill('mo@example.org');
     await other.page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await button(other, 'Sign in').click();
-    await heading(other, 'Overview').waitFor();
+    // Where the session ended.
+    await heading(other, 'Tasks').waitFor();
     // A page that asks for nothing by itself.
-    await menu(other).getByRole('link', { name: 'Keys' }).click();
-    await heading(other, 'Keys').waitFor();
+    await menu(other).getByRole('link', { name: 'Playground' }).click();
+    await heading(other, 'Playground').waitFor();
     await act(ada, HOSTILE, 'Disable');
     expect(await ada.inspect('team-disable')).toEqual([]);
     await button(ada, 'Disable').click();
@@ -238,7 +250,7 @@ describe('people and accounts in a browser', () => {
     };
     await open(other, '/sign-in');
     await signIn();
-    await heading(other, 'Overview').waitFor();
+    await heading(other, 'Usage').waitFor();
     await open(other, '/account');
     await button(other, 'Set up').click();
     await page.getByRole('img', { name: 'QR code for your authenticator app' }).waitFor();
@@ -277,6 +289,7 @@ describe('people and accounts in a browser', () => {
     await button(other, 'Continue').click();
     await heading(other, 'Overview').waitFor();
     await open(ada, '/team');
+    await rowOf(ada, 'mo@example.org').getByText('Password, authenticator app', { exact: true }).waitFor();
     await act(ada, HOSTILE, 'Reset two-factor authentication');
     expect(await ada.inspect('team-reset-two-factor')).toEqual([]);
     await button(ada, 'Reset').click();

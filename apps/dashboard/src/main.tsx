@@ -11,6 +11,7 @@ import { createRoot } from 'react-dom/client';
 import { queryClient, sessionQuery } from './api/queries.ts';
 import { RequestError } from './api/request.ts';
 import { CONSOLE, movesToPath } from './api/place.ts';
+import { keepReturnAddress } from './app/return-address.ts';
 import { router } from './app/router.tsx';
 import { theme } from './app/theme.ts';
 
@@ -18,8 +19,8 @@ import { theme } from './app/theme.ts';
 const ENDED = 'darkroom-session-ended';
 
 /**
- * When a session has ended, loads the sign-in page, so that nothing of the session stays on the screen or in memory.
- * Without an earlier session, the router redirects.
+ * When a session has ended, loads the sign-in page, so that nothing of the session stays on the screen or in memory;
+ * the sign-in leads back. Without an earlier session, the router redirects.
  */
 function leaveWhenSignedOut(error: Error): void {
   if (!(error instanceof RequestError)) return;
@@ -28,6 +29,7 @@ function leaveWhenSignedOut(error: Error): void {
   if (error.code !== 'not_signed_in') return;
   if (queryClient.getQueryData(sessionQuery.queryKey) === undefined) return;
   sessionStorage.setItem(ENDED, 'yes');
+  keepReturnAddress();
   location.replace(`${CONSOLE}/sign-in`);
 }
 queryClient.getQueryCache().config.onError = leaveWhenSignedOut;

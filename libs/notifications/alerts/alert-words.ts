@@ -101,7 +101,7 @@ export function waitReading(predicted: number, measured: number): AlertReading {
     title: `Tasks wait ${seconds(value)} before they start`,
     what: `A new task would wait about ${seconds(Math.round(predicted))}; the oldest one has waited ${seconds(Math.round(measured))}.`,
     advice:
-      'Start more workers or raise WORKER_CONCURRENCY. If a provider is slow or paused, see it under Status and queue.',
+      'Open Status and queue. If a provider is paused, slow, or at its limit, tasks wait for it, and more workers don’t help. If all workers are busy, start more or raise WORKER_CONCURRENCY.',
     path: OPERATION,
   };
 }

@@ -21,3 +21,16 @@ export function reasonOf(code: string): string {
   const words = code.replaceAll('_', ' ');
   return REASONS[code] ?? words.charAt(0).toUpperCase() + words.slice(1);
 }
+
+/** `image[2]` of the API is "Reference 3" to those who added it in the console; undefined for other parameters. */
+function referenceOf(param: string | null | undefined): string | undefined {
+  const match = /^image(?:\[(\d+)\])?$/.exec(param ?? '');
+  return match === null ? undefined : `Reference ${Number(match[1] ?? 0) + 1}`;
+}
+
+/** An error message about a request field, in the console's words. */
+export function inConsoleWords(message: string, param: string | null | undefined): string {
+  const name = referenceOf(param);
+  if (name === undefined || param === null || param === undefined) return message;
+  return message.startsWith(param) ? `${name}${message.slice(param.length)}` : `${name}: ${message}`;
+}

@@ -24,8 +24,8 @@ interface FormDialogProps {
 }
 
 /**
- * A form in a dialog; stays open with the focus on the error when saving fails. After the first input, Escape or a
- * click outside does not close it.
+ * A form in a dialog; stays open with the focus on the error when saving fails. After the first input, a click outside
+ * does not close it, and Escape asks first.
  */
 export function FormDialog(props: FormDialogProps) {
   const { title, wide = false, children, action, doing, ownRules = false, onSubmit, onClose } = props;
@@ -44,7 +44,7 @@ export function FormDialog(props: FormDialogProps) {
       onClose={onClose}
       title={title}
       closeOnClickOutside={!isTouched}
-      closeOnEscape={!isTouched}
+      unsaved={isTouched}
       {...(wide ? { size: 'lg' } : {})}
     >
       <form

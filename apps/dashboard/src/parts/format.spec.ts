@@ -31,6 +31,7 @@ it('shows small amounts whole, and tells free from unknown', () => {
   expect(money({ amount: '0.000125', currency: 'USD' })).toBe('$0.000125');
   expect(money({ amount: null, currency: 'USD' })).toBe('Unknown');
   expect(money(null)).toBe('Free');
+  expect(money({ amount: '0.000000', currency: 'USD', state: 'refunded' })).toBe('Not charged');
 });
 
 it.each([

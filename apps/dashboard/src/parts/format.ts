@@ -52,9 +52,10 @@ export function shortPrompt(prompt: string): string {
   return `${characters.slice(0, space > NAME_LENGTH / 2 ? space : NAME_LENGTH).join('')}…`;
 }
 
-/** "$0.04"; "Free" if nothing is charged, "Unknown" if no price is set. */
-export function money(cost: Money | null): string {
+/** "$0.04"; "Free" if nothing is charged, "Not charged" if it was refunded, "Unknown" if no price is set. */
+export function money(cost: (Money & { readonly state?: string }) | null): string {
   if (cost === null) return 'Free';
+  if (cost.state === 'refunded') return 'Not charged';
   return cost.amount === null ? 'Unknown' : amountIn(cost.amount, cost.currency);
 }
 

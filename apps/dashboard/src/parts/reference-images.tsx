@@ -1,7 +1,7 @@
 import { ActionIcon, Box, Group, Image, Stack, Text } from '@mantine/core';
 import { Dropzone } from '@mantine/dropzone';
 import { notifications } from '@mantine/notifications';
-import { useEffect, useMemo, useRef } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { IconBrush, IconUpload, IconX } from '@tabler/icons-react';
 
 const TYPES = ['image/png', 'image/jpeg', 'image/webp', 'image/avif', 'image/gif'];
@@ -29,16 +29,36 @@ export function ReferenceImages({ files, most, painted, onChange, onPaint }: Ref
     removed.current = null;
     (next ?? box.current?.querySelector<HTMLElement>('[data-adds]'))?.focus();
   }, [files]);
+  const latest = useRef(files);
+  latest.current = files;
+  const [reading, setReading] = useState(0);
+  const add = async (added: readonly File[]) => {
+    setReading((count) => count + 1);
+    const isReadable = await Promise.all(added.map(decodes));
+    setReading((count) => count - 1);
+    const readable = added.filter((_, index) => isReadable[index]);
+    const broken = added.filter((_, index) => !isReadable[index]);
+    const next = [...latest.current, ...readable];
+    if (broken.length > 0) {
+      const names = broken.map(({ name }) => `“${name}”`);
+      refuse(`${listed(names)} can’t be read as an image. The file may be damaged or incomplete.`);
+    }
+    if (next.length > most) refuse(tooMany(most, next.slice(most)));
+    if (readable.length === 0) return;
+    // Before the next render, because another addition may be as far.
+    latest.current = next.slice(0, most);
+    onChange(latest.current);
+  };
   useEffect(() => {
     const paste = (event: ClipboardEvent) => {
       const pasted = [...(event.clipboardData?.files ?? [])].filter(({ type }) => TYPES.includes(type));
       if (pasted.length === 0) return;
       event.preventDefault();
-      onChange([...files, ...pasted].slice(0, most));
+      void add(pasted);
     };
     document.addEventListener('paste', paste);
     return () => document.removeEventListener('paste', paste);
-  }, [files, most, onChange]);
+  });
   return (
     <Stack gap={6} ref={box}>
       <Text size="sm" fw={600}>
@@ -70,13 +90,9 @@ export function ReferenceImages({ files, most, painted, onChange, onPaint }: Ref
           maxSize={MAX_BYTES}
           data-adds
           inputProps={{ 'aria-label': 'Choose reference images' }}
-          onDrop={(dropped) => onChange([...files, ...dropped].slice(0, most))}
-          onReject={() => {
-            notifications.show({
-              color: 'red',
-              message: 'Only PNG, JPEG, WebP, AVIF, and GIF images up to 50 MB are supported.',
-            });
-          }}
+          loading={reading > 0}
+          onDrop={(dropped) => void add(dropped)}
+          onReject={() => refuse('Only PNG, JPEG, WebP, AVIF, and GIF images up to 50 MB are supported.')}
           p="sm"
           radius="md"
         >
@@ -88,6 +104,31 @@ export function ReferenceImages({ files, most, painted, onChange, onPaint }: Ref
       )}
     </Stack>
   );
+}
+
+/** Whether the browser can show it; a provider is sure to refuse a file that is no image. */
+async function decodes(file: File): Promise<boolean> {
+  try {
+    (await createImageBitmap(file)).close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function refuse(message: string): void {
+  notifications.show({ color: 'red', message });
+}
+
+/** "The model takes at most 16 reference images. “a.png” was not added." */
+function tooMany(most: number, left: readonly File[]): string {
+  const limit = `The model takes at most ${most} reference image${most === 1 ? '' : 's'}.`;
+  const what = left.length <= 3 ? listed(left.map(({ name }) => `“${name}”`)) : `${left.length} files`;
+  return `${limit} ${what} ${left.length === 1 ? 'was' : 'were'} not added.`;
+}
+
+function listed(texts: readonly string[]): string {
+  return new Intl.ListFormat('en').format(texts);
 }
 
 interface ThumbnailProps {
@@ -105,7 +146,7 @@ function Thumbnail({ file, place, painted, onPaint, onRemove }: ThumbnailProps) 
     <Box pos="relative">
       <Image src={url} alt={`Reference image ${place}`} title={file.name} w={76} h={76} radius="md" fit="cover" />
       <ActionIcon
-        size="sm"
+        size={24}
         radius="xl"
         variant="default"
         pos="absolute"
@@ -119,7 +160,7 @@ function Thumbnail({ file, place, painted, onPaint, onRemove }: ThumbnailProps) 
       </ActionIcon>
       {onPaint !== undefined && (
         <ActionIcon
-          size="sm"
+          size={24}
           variant={painted === undefined ? 'default' : 'filled'}
           pos="absolute"
           bottom={4}

@@ -1,7 +1,7 @@
 import { Alert, Code, Text } from '@mantine/core';
 import type { TaskDetail } from '../api/types.ts';
 import { IconAlertTriangle } from '@tabler/icons-react';
-import { reasonOf } from './failure-words.ts';
+import { inConsoleWords, reasonOf } from './failure-words.ts';
 import { TaskLink } from './task-link.tsx';
 
 type Moderation = NonNullable<NonNullable<TaskDetail['error']>['moderation_details']>;
@@ -16,7 +16,7 @@ export function TaskError({ task }: { readonly task: TaskDetail }) {
     );
   return (
     <Alert color="red" variant="light" icon={<IconAlertTriangle size={18} />} title={titleOf(task)} role="alert">
-      <Text size="sm">{task.error?.message ?? 'The task failed for an unknown reason.'}</Text>
+      <Text size="sm">{messageOf(task)}</Text>
       {task.error?.moderation_details !== undefined && (
         <Text size="sm" mt={6}>
           {blockedText(task.error.moderation_details)}
@@ -34,6 +34,12 @@ export function TaskError({ task }: { readonly task: TaskDetail }) {
       )}
     </Alert>
   );
+}
+
+/** Callers with a key know the fields of their request. */
+function messageOf({ error, ordered_by: user }: TaskDetail): string {
+  if (error === undefined) return 'The task failed for an unknown reason.';
+  return user === null ? error.message : inConsoleWords(error.message, error.param);
 }
 
 /** "Blocked in the request: sexual, violence" */

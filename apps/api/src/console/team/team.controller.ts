@@ -36,8 +36,8 @@ export class TeamController {
   @ApiResponse({ status: 200, type: TeamView })
   async list(@Session() session: Session): Promise<TeamView> {
     const people = await this.people.list(session.accountId);
-    const twoFactor = await this.factors.withSecondFactor(people.map(({ signInId }) => signInId));
-    return { data: people.map((person) => personView(person, twoFactor.has(person.signInId))) };
+    const factors = await this.factors.kindsOf(people.map(({ signInId }) => signInId));
+    return { data: people.map((person) => personView(person, factors.get(person.signInId))) };
   }
 
   @Post('people')
@@ -62,7 +62,7 @@ export class TeamController {
     const person = await this.people.change(accountId, id, changes);
     assertChanged(person);
     await this.audit.record(session, 'person.changed', id, { ...named(person), ...changes });
-    return personView(person, (await this.factors.withSecondFactor([person.signInId])).has(person.signInId));
+    return personView(person, (await this.factors.kindsOf([person.signInId])).get(person.signInId));
   }
 
   @Post('people/:id/delete')

@@ -19,10 +19,13 @@ import { KeySecret } from './key-secret.tsx';
 type Dialog =
   { kind: 'create' } | { kind: 'edit' | 'rotate' | 'revoke'; key: ApiKey } | { kind: 'secret'; newKey: NewKey };
 
+/** Spend and last use change while the page is open. */
+const REFRESH_MS = 10_000;
+
 export function KeysPage() {
   const may = useMay();
   const isMember = may('keys.manage') && !may('keys.manage_all');
-  const { data, error, isPending, refetch } = useQuery(keysQuery);
+  const { data, error, isPending, refetch } = useQuery({ ...keysQuery, refetchInterval: REFRESH_MS });
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const [withOld, setWithOld] = useState(false);
   const close = () => setDialog(null);

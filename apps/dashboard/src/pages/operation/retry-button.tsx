@@ -25,14 +25,17 @@ export function RetryButton({ label, of, count, body, onDone }: RetryProps) {
   const [opened, { open, close }] = useDisclosure(false);
   // The dialog keeps its values while the page behind it refreshes.
   const [asked, setAsked] = useState({ count, body });
+  const [outcome, setOutcome] = useState<RetryOutcome | null>(null);
   const retry = useMutation({
     mutationFn: (after: string | null) =>
       send<RetryOutcome>('POST', '/failures/retry', { ...asked.body, ...(after === null ? {} : { after }) }),
+    // Stays while the next tasks are retried, also when that fails: the first question is answered.
+    onSuccess: setOutcome,
     onSettled: () => queryClient.invalidateQueries({ queryKey: ['operation'] }),
   });
   const leave = () => {
     close();
-    if (retry.data !== undefined) onDone?.();
+    if (outcome !== null) onDone?.();
   };
   return (
     <>
@@ -45,6 +48,7 @@ export function RetryButton({ label, of, count, body, onDone }: RetryProps) {
           onClick={() => {
             setAsked({ count, body });
             retry.reset();
+            setOutcome(null);
             open();
           }}
         >
@@ -53,27 +57,27 @@ export function RetryButton({ label, of, count, body, onDone }: RetryProps) {
       )}
       <Dialog opened={opened} onClose={leave} title={asked.count === 1 ? 'Retry this task?' : 'Retry these tasks?'}>
         <Stack>
-          {retry.data === undefined ? (
+          {outcome === null ? (
             <Text size="sm">
               {asked.count === 1 ? 'Creates a new task' : `Creates ${asked.count.toLocaleString('en')} new tasks`} from
               the same {asked.count === 1 ? 'request' : 'requests'}, charged to the same account and key at today’s
               price. A failed task can be retried only once{asked.count > 100 ? ', and 100 tasks at a time' : ''}.
             </Text>
           ) : (
-            <Outcome outcome={retry.data} />
+            <Outcome outcome={outcome} />
           )}
           {retry.error !== null && <Trouble error={retry.error} doing="Could not retry" />}
           <Group justify="flex-end">
             <Button variant="default" onClick={leave} data-autofocus>
-              {retry.data === undefined ? 'Cancel' : 'Close'}
+              {outcome === null ? 'Cancel' : 'Close'}
             </Button>
-            {retry.data === undefined && (
+            {outcome === null && (
               <BusyButton busy={retry.isPending} onClick={() => retry.mutate(null)}>
                 Retry
               </BusyButton>
             )}
-            {retry.data !== undefined && retry.data.next !== null && (
-              <BusyButton busy={retry.isPending} onClick={() => retry.mutate(retry.data.next)}>
+            {outcome !== null && outcome.next !== null && (
+              <BusyButton busy={retry.isPending} onClick={() => retry.mutate(outcome.next)}>
                 Retry next
               </BusyButton>
             )}

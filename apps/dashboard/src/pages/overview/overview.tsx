@@ -72,10 +72,10 @@ function Today() {
   return (
     <Box component="section" aria-label="Today, in UTC">
       <SimpleGrid cols={{ base: 2, md: chats === 0 ? 3 : 4 }}>
-        <Figure name="Images today" value={images.toLocaleString('en')} />
-        {chats > 0 && <Figure name="Chats today" value={chats.toLocaleString('en')} />}
-        <Figure name="Spend today" value={<SpentSum sum={spentOf(data.total, data.currency)} />} />
-        <Figure name="Failed today" value={failed.toLocaleString('en')} />
+        <Figure name="Images today (UTC)" value={images.toLocaleString('en')} />
+        {chats > 0 && <Figure name="Chats today (UTC)" value={chats.toLocaleString('en')} />}
+        <Figure name="Spend today (UTC)" value={<SpentSum sum={spentOf(data.total, data.currency)} />} />
+        <Figure name="Failed today (UTC)" value={failed.toLocaleString('en')} />
       </SimpleGrid>
       {/* These users can list only their own tasks, so this says what the figures cover. */}
       {!seesAll && (

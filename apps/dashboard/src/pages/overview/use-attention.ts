@@ -103,7 +103,7 @@ const MOST_FAILURES = 1_000;
 function failureNotices(failed: number): Notice[] {
   if (failed === 0) return [];
   const number = failed < MOST_FAILURES ? failed.toLocaleString('en') : 'At least 1,000';
-  const text = `${number} ${failed === 1 ? 'task' : 'tasks'} failed today and can be retried.`;
+  const text = `${number} ${failed === 1 ? 'task' : 'tasks'} failed today (UTC) and can be retried.`;
   const from = new Date(new Date().setUTCHours(0, 0, 0, 0)).toISOString();
   const link: Notice['link'] = { to: '/tasks', search: { status: 'failed', from } };
   return [{ text, link, about: 'failure_rate This account' }];

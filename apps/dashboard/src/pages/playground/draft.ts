@@ -28,6 +28,8 @@ export interface Draft {
   readonly varied: File | null;
   /** The last automatic change, with the form before it; null: none, or already ordered. */
   readonly filled: { readonly words: string; readonly before: Form } | null;
+  /** The number of reference images that a reload has dropped, until the user goes on. */
+  readonly dropped: number;
   /** The task whose images are shown. */
   readonly taskId: string | null;
 }
@@ -40,6 +42,7 @@ const EMPTY: Draft = {
   overlay: null,
   varied: null,
   filled: null,
+  dropped: 0,
   taskId: null,
 };
 
@@ -62,8 +65,10 @@ export function useDraft(): readonly [Draft, ChangeDraft] {
   const change: ChangeDraft = (changes) => {
     // From storage, because a response may arrive after the page was closed and opened again.
     const next = { ...EMPTY, ...readKept<Draft>(person.id), ...changes };
-    const { files, overlay, varied, filled, ...text } = next;
-    writeKept<Draft>(person.id, { text, inMemory: { files, overlay, varied, filled } });
+    const { files, overlay, varied, filled, dropped, ...text } = next;
+    // What a reload would drop is counted where it survives.
+    const counted = { ...text, dropped: Math.max(files.length, dropped) };
+    writeKept<Draft>(person.id, { text: counted, inMemory: { files, overlay, varied, filled, dropped } });
     setDraft(next);
   };
   return [draft, change];

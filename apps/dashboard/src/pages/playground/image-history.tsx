@@ -161,7 +161,7 @@ function Star({ task: { id, favorite, prompt }, place }: Pick<TileProps, 'task' 
   return (
     <ActionIcon
       className="star"
-      size="sm"
+      size={24}
       variant="default"
       pos="absolute"
       top={4}

@@ -1,4 +1,17 @@
-import { Anchor, AspectRatio, Box, Button, Center, Code, Group, Image, Progress, Stack, Text } from '@mantine/core';
+import {
+  Anchor,
+  AspectRatio,
+  Box,
+  Button,
+  Center,
+  Code,
+  Group,
+  Image,
+  Progress,
+  Stack,
+  Text,
+  VisuallyHidden,
+} from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
 import type { TaskDetail } from '../../api/types.ts';
@@ -64,7 +77,8 @@ function Shown({ task, error, isOrdered, partial, size, uses, onAgain, marks = [
     return <Ended task={task} uses={uses} onAgain={onAgain} />;
   const image = task?.images[0];
   return (
-    <Box className="surface" p="md" aria-live="polite">
+    <Box className="surface" p="md">
+      <VisuallyHidden role="status">{saidOf(task)}</VisuallyHidden>
       <Stack gap="sm">
         {task?.sandbox === true && task.images.length > 0 && (
           <Group gap="xs">
@@ -124,6 +138,13 @@ function Shown({ task, error, isOrdered, partial, size, uses, onAgain, marks = [
       )}
     </Box>
   );
+}
+
+/** What screen readers announce; the rest of the result would be read with all of its buttons. */
+function saidOf(task: TaskDetail | undefined): string {
+  if (task?.status === 'completed')
+    return task.images.length > 1 ? `${task.images.length} images ready` : 'Image ready';
+  return task?.phase === 'running' ? 'The image is being generated' : 'The image is queued';
 }
 
 function Waiting({ task }: { readonly task: TaskDetail | undefined }) {

@@ -37,7 +37,7 @@ export function imageUses(draft: Draft, settings: ImageSettings, choices: Choice
     );
   };
   const likeIt = { ...settings, size: REFERENCE_SHAPE };
-  const alone = (file: File) => ({ files: [file], overlay: null, varied: null });
+  const alone = (file: File) => ({ files: [file], overlay: null, varied: null, dropped: 0 });
   return {
     onReuse,
     onEdit: (task, index) =>
@@ -47,11 +47,14 @@ export function imageUses(draft: Draft, settings: ImageSettings, choices: Choice
       }),
     onReference: (task, index) =>
       withImage(task, index, (file) => {
-        const changes =
-          draft.files.length === 0
-            ? { ...alone(file), settings: likeIt }
-            : { files: [...draft.files, file].slice(-choices.mostReferences) };
-        fill(changes, 'Image added to the references.', PROMPT_ID);
+        if (draft.files.length === 0) {
+          fill({ ...alone(file), settings: likeIt }, 'Image added to the references.', PROMPT_ID);
+          return;
+        }
+        const files = [...draft.files, file].slice(-choices.mostReferences);
+        const isFull = files.length <= draft.files.length;
+        const words = `Image added to the references${isFull ? '. The first one was removed, because there can be no more' : ''}.`;
+        fill({ files, ...(files[0] === draft.files[0] ? {} : { overlay: null }) }, words, PROMPT_ID);
       }),
     onVary: (task, index) =>
       withImage(task, index, (file) => {

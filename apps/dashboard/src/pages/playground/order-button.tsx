@@ -33,7 +33,11 @@ export function OrderButton({ label, terms, outdated = false, quotes, busy, disa
       </Button>
       {short !== undefined && short.budget_left !== null && (
         <Text size="sm" c="var(--mantine-color-error)">
-          Over budget: only {amountIn(short.budget_left, short.cost.currency)} left.
+          Over budget:{' '}
+          {Number(short.budget_left) > 0
+            ? `only ${amountIn(short.budget_left, short.cost.currency)} left`
+            : 'nothing left'}
+          .
         </Text>
       )}
     </Stack>

@@ -1,6 +1,7 @@
 import { Button, ColorSwatch, Group, SegmentedControl, Slider, Stack, Text, UnstyledButton } from '@mantine/core';
+import { useHotkeys } from '@mantine/hooks';
 import { useEffect, useRef, useState, type PointerEvent } from 'react';
-import { IconArrowBackUp, IconBrush, IconEraser } from '@tabler/icons-react';
+import { IconArrowBackUp, IconArrowForwardUp, IconBrush, IconEraser } from '@tabler/icons-react';
 import { Dialog } from '../../parts/dialog.tsx';
 import { MaskArea, type Area } from './mask-area.tsx';
 import type { Overlay } from './overlay.ts';
@@ -69,6 +70,7 @@ const WORDS = {
 
 /** Lets the user paint over the area to change, or draw markup. Stays mounted while closed, so that the focus returns to its opener. */
 export function OverlayPainter({ opened, onClose, ...painting }: OverlayPainterProps) {
+  const [unsaved, setUnsaved] = useState(false);
   return (
     <Dialog
       opened={opened}
@@ -76,16 +78,33 @@ export function OverlayPainter({ opened, onClose, ...painting }: OverlayPainterP
       title={painting.kinds.length > 1 ? 'Paint over the image' : WORDS[painting.kinds[0] ?? 'mask'].title}
       size="xl"
       closeOnClickOutside={false}
+      unsaved={unsaved}
     >
-      <Painting onClose={onClose} {...painting} />
+      <Painting onClose={onClose} onUnsaved={setUnsaved} {...painting} />
     </Dialog>
   );
 }
 
-function Painting({ file, kinds, overlay, onDone, onClose }: Omit<OverlayPainterProps, 'opened'>) {
+/** The versions of a painting, to go back and forth between. */
+interface History {
+  readonly versions: readonly (readonly Stroke[])[];
+  /** Index of the one that is shown. */
+  readonly at: number;
+}
+
+interface PaintingProps extends Omit<OverlayPainterProps, 'opened'> {
+  readonly onUnsaved: (unsaved: boolean) => void;
+}
+
+const NOTHING: readonly Stroke[] = [];
+
+function Painting({ file, kinds, overlay, onDone, onClose, onUnsaved }: PaintingProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [image, setImage] = useState<ImageBitmap | null>(null);
-  const [strokes, setStrokes] = useState<readonly Stroke[]>([]);
+  const [{ versions, at }, setHistory] = useState<History>({ versions: [NOTHING], at: 0 });
+  const [before, setBefore] = useState(NOTHING);
+  const strokes = versions[at] ?? NOTHING;
+  const isChanged = strokes !== before && strokes.length + before.length > 0;
   const [tool, setTool] = useState<Line['tool']>('brush');
   const [kind, setKind] = useState(
     overlay !== null && kinds.includes(overlay.kind) ? overlay.kind : (kinds[0] ?? 'mask'),
@@ -97,12 +116,14 @@ function Painting({ file, kinds, overlay, onDone, onClose }: Omit<OverlayPainter
 
   useEffect(() => {
     let gone = false;
-    const before = overlay === null ? null : createImageBitmap(overlay.image);
-    void Promise.all([createImageBitmap(file), before]).then(([bitmap, earlier]) => {
+    const painted = overlay === null ? null : createImageBitmap(overlay.image);
+    void Promise.all([createImageBitmap(file), painted]).then(([bitmap, earlier]) => {
       if (gone) return;
       setImage(bitmap);
-      if (earlier !== null && overlay !== null)
-        setStrokes((drawn) => [{ tool: 'brush', earlier, kind: overlay.kind }, ...drawn]);
+      if (earlier === null || overlay === null) return;
+      const first: Stroke[] = [{ tool: 'brush', earlier, kind: overlay.kind }];
+      setBefore(first);
+      setHistory({ versions: [NOTHING, first], at: 1 });
     });
     return () => {
       gone = true;
@@ -112,6 +133,27 @@ function Painting({ file, kinds, overlay, onDone, onClose }: Omit<OverlayPainter
     if (canvas.current !== null && image !== null) show(canvas.current, image, strokes, kind);
   }, [image, strokes, kind]);
 
+  useEffect(() => {
+    onUnsaved(isChanged);
+    return () => onUnsaved(false);
+  }, [isChanged, onUnsaved]);
+
+  const change = (next: readonly Stroke[]) =>
+    setHistory({ versions: [...versions.slice(0, at + 1), next], at: at + 1 });
+  const goTo = (version: number) => {
+    if (line.current === null && versions[version] !== undefined) setHistory({ versions, at: version });
+  };
+  const undo = () => goTo(at - 1);
+  const redo = () => goTo(at + 1);
+  // In the dialog's fields, too: with nothing to undo in them, browsers undo the prompt behind the dialog.
+  useHotkeys(
+    [
+      ['mod+Z', undo],
+      ['mod+shift+Z', redo],
+      ['mod+Y', redo],
+    ],
+    [],
+  );
   const pointOf = (box: DOMRect, { clientX, clientY }: PointerPlace): readonly [number, number] => {
     const scale = (image?.width ?? box.width) / box.width;
     return [(clientX - box.left) * scale, (clientY - box.top) * scale];
@@ -135,7 +177,7 @@ function Painting({ file, kinds, overlay, onDone, onClose }: Omit<OverlayPainter
   };
   // Erasing where nothing is painted changes nothing, so there is nothing to undo.
   const add = (stroke: Stroke) => {
-    if (strokes.length > 0 || stroke.tool === 'brush') setStrokes([...strokes, stroke]);
+    if (strokes.length > 0 || stroke.tool === 'brush') change([...strokes, stroke]);
   };
   const end = (event: PointerEvent<HTMLCanvasElement>) => {
     if (line.current === null || event.pointerId !== pointer.current) return;
@@ -147,7 +189,7 @@ function Painting({ file, kinds, overlay, onDone, onClose }: Omit<OverlayPainter
     onClose();
   };
   // A disabled button would lose the focus.
-  const unlessEmpty = { 'data-disabled': strokes.length === 0, 'aria-disabled': strokes.length === 0 };
+  const onlyIf = (isUseful: boolean) => ({ 'data-disabled': !isUseful, 'aria-disabled': !isUseful });
   return (
     <Stack>
       {kinds.length > 1 && (
@@ -205,12 +247,28 @@ function Painting({ file, kinds, overlay, onDone, onClose }: Omit<OverlayPainter
             variant="default"
             size="xs"
             leftSection={<IconArrowBackUp size={14} />}
-            {...unlessEmpty}
-            onClick={() => setStrokes(strokes.slice(0, -1))}
+            {...onlyIf(at > 0)}
+            onClick={undo}
           >
             Undo
           </Button>
-          <Button variant="default" size="xs" {...unlessEmpty} onClick={() => setStrokes([])}>
+          <Button
+            variant="default"
+            size="xs"
+            leftSection={<IconArrowForwardUp size={14} />}
+            {...onlyIf(at < versions.length - 1)}
+            onClick={redo}
+          >
+            Redo
+          </Button>
+          <Button
+            variant="default"
+            size="xs"
+            {...onlyIf(strokes.length > 0)}
+            onClick={() => {
+              if (strokes.length > 0) change(NOTHING);
+            }}
+          >
             Clear
           </Button>
         </Group>
@@ -222,22 +280,22 @@ function Painting({ file, kinds, overlay, onDone, onClose }: Omit<OverlayPainter
         height={image?.height ?? 300}
         role="img"
         aria-label={WORDS[kind].canvas}
+        tabIndex={-1}
+        data-autofocus
         onPointerDown={start}
         onPointerMove={move}
         onPointerUp={end}
         onPointerCancel={end}
       />
       <MaskArea tool={tool} onAdd={(area) => add({ tool, color, area })} />
-      <Group justify="space-between" gap="sm">
-        <Text size="sm" c="dimmed" maw={460}>
-          {WORDS[kind].note}
-        </Text>
-        <Group ml="auto">
-          <Button variant="default" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button onClick={() => void done()}>{WORDS[kind].done}</Button>
-        </Group>
+      <Text size="sm" c="dimmed">
+        {WORDS[kind].note}
+      </Text>
+      <Group justify="flex-end" className="form-dialog-actions">
+        <Button variant="default" onClick={onClose}>
+          Cancel
+        </Button>
+        <Button onClick={() => void done()}>{WORDS[kind].done}</Button>
       </Group>
     </Stack>
   );

@@ -1,4 +1,4 @@
-import { Text, Textarea } from '@mantine/core';
+import { Anchor, Text, Textarea } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { lazy, Suspense } from 'react';
 import { ReferenceImages } from '../../parts/reference-images.tsx';
@@ -19,7 +19,7 @@ interface PromptFieldProps {
 
 /** The prompt and the reference images. */
 export function PromptField({ draft, choices, onChange }: PromptFieldProps) {
-  const { prompt, files, overlay, settings } = draft;
+  const { prompt, files, overlay, settings, dropped } = draft;
   const kinds = overlayKinds(choices);
   const [painting, painter] = useDisclosure(false);
   return (
@@ -45,6 +45,9 @@ export function PromptField({ draft, choices, onChange }: PromptFieldProps) {
           onChange={(next) =>
             onChange({
               files: next,
+              dropped: 0,
+              // The note is about the images that were filled in.
+              filled: null,
               ...(next[0] === files[0] ? {} : { overlay: null }),
               // Otherwise, the result would be cut to a shape that was chosen without the reference.
               ...(files.length === 0 ? { settings: { ...settings, size: REFERENCE_SHAPE } } : {}),
@@ -57,6 +60,13 @@ export function PromptField({ draft, choices, onChange }: PromptFieldProps) {
             {settings.model} takes no reference images. Yours are kept for other models.
           </Text>
         )
+      )}
+      {dropped > 0 && files.length === 0 && <Dropped count={dropped} onDismiss={() => onChange({ dropped: 0 })} />}
+      {files.length > choices.mostReferences && choices.mostReferences > 0 && (
+        <Text size="sm" c="dimmed">
+          {settings.model} takes at most {choices.mostReferences} reference images. The others are kept for other
+          models.
+        </Text>
       )}
       {files[0] !== undefined && kinds.length > 0 && (
         <Suspense>
@@ -71,5 +81,23 @@ export function PromptField({ draft, choices, onChange }: PromptFieldProps) {
         </Suspense>
       )}
     </>
+  );
+}
+
+interface DroppedProps {
+  readonly count: number;
+  readonly onDismiss: () => void;
+}
+
+/** Without it, the same prompt would be ordered without its images. */
+function Dropped({ count, onDismiss }: DroppedProps) {
+  return (
+    <Text size="sm" role="status">
+      Reloading the page removed {count === 1 ? 'your reference image' : `your ${count} reference images`}. Add{' '}
+      {count === 1 ? 'it' : 'them'} again to edit {count === 1 ? 'it' : 'them'}.{' '}
+      <Anchor component="button" type="button" size="sm" underline="always" onClick={onDismiss}>
+        Dismiss
+      </Anchor>
+    </Text>
   );
 }

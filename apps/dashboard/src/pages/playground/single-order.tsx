@@ -8,6 +8,7 @@ import { quoteQuery } from '../../api/quotes.ts';
 import { newIdempotencyKey } from '../../api/request.ts';
 import type { Model } from '../../api/types.ts';
 import { CodeTabs } from '../../parts/copy.tsx';
+import { isDialogOpen } from '../../parts/dialog.tsx';
 import { Trouble } from '../../parts/page.tsx';
 import { quoteText } from '../../parts/quote.ts';
 import { distinctNames, overlayFile, snippetsOf } from '../../parts/snippets.ts';
@@ -79,8 +80,11 @@ export function SingleOrder({ draft, models, onChange: change }: SingleOrderProp
   const start = () => {
     if (prompt.trim() !== '' && !submitting && !isReading) make.mutate();
   };
-  useHotkeys([['mod+Enter', ({ repeat }) => !repeat && start()]], []);
-  const changeSettings = (changes: Partial<ImageSettings>) => change({ settings: { ...settings, ...changes } });
+  // In a dialog, such as that of the mask, nothing is ordered.
+  useHotkeys([['mod+Enter', ({ repeat }) => !repeat && !isDialogOpen() && start()]], []);
+  // The note is about the settings that were filled in.
+  const changeSettings = (changes: Partial<ImageSettings>) =>
+    change({ settings: { ...settings, ...changes }, filled: null });
   return (
     <Grid gap="xl">
       <Grid.Col span={{ base: 12, md: 5 }}>

@@ -1,5 +1,6 @@
-import { send } from '../../api/request.ts';
+import { RequestError, send } from '../../api/request.ts';
 import type { AcceptedTask, ImageOrder } from '../../api/types.ts';
+import { inConsoleWords } from '../../parts/failure-words.ts';
 import type { Overlay } from './overlay.ts';
 
 const PARTIAL_IMAGES = 3;
@@ -30,5 +31,10 @@ export async function submit(
   for (const [name, value] of Object.entries({ ...fields, ...partials })) form.append(name, String(value));
   for (const file of files) form.append('image[]', file, file.name);
   if (overlay !== null) form.append(overlay.kind, overlay.image, `${overlay.kind}.png`);
-  return await send<AcceptedTask>('POST', '/edits', form, idempotencyKey);
+  try {
+    return await send<AcceptedTask>('POST', '/edits', form, idempotencyKey);
+  } catch (error) {
+    if (error instanceof RequestError) error.message = inConsoleWords(error.message, error.param);
+    throw error;
+  }
 }

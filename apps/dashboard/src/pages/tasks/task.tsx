@@ -30,7 +30,9 @@ const GONE = 'This image is no longer available.';
 const route = getRouteApi('/inside/tasks/$id');
 
 export function TaskPage() {
-  const mayChange = useMay()('tasks.create');
+  const may = useMay();
+  const mayChange = may('tasks.create');
+  const seesAll = may('tasks.read_all');
   const { id } = route.useParams();
   const {
     data: task,
@@ -54,7 +56,9 @@ export function TaskPage() {
           </Button>
         }
       >
-        It may belong to another account, or its record has expired.
+        {seesAll
+          ? 'It may belong to another account, or its record has expired.'
+          : 'You see only tasks that you made here or with your keys. It may be a colleague’s, belong to another account, or its record has expired.'}
       </NotFoundPage>
     );
   // The prompt is only in the title, never in a URL or a log.
@@ -286,7 +290,7 @@ function sizeFacts({ requested, sent, received }: NonNullable<TaskDetail['sizes'
 const COST_NOTES = { reserved: ' (reserved)', settled: '', unpriced: '' };
 
 function TaskCost({ cost, finished_at: finishedAt }: Pick<TaskDetail, 'cost' | 'finished_at'>) {
-  if (cost?.state === 'refunded') return 'Not charged';
+  if (cost?.state === 'refunded') return money(cost);
   // Its tokens may have a price, and are not counted yet.
   if (cost?.state === 'unpriced' && finishedAt === null) return money(cost);
   return (

@@ -1,4 +1,4 @@
-import { Box, Button, Skeleton, Stack, Text } from '@mantine/core';
+import { Box, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { BusyButton } from '../../parts/busy.tsx';
@@ -33,17 +33,18 @@ export function TasksPage() {
   const seesAll = useMay()('tasks.read_all');
   const count = useQuery(countQuery(filters));
   const order = orderOf(filters, count.data);
-  const { data, error, isPending, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery({
-    queryKey: ['tasks', 'list', { ...filters, order }],
-    queryFn: ({ pageParam, signal }) =>
-      get<TaskPage>('/tasks', { limit: PAGE, after: pageParam, ...filters, order }, signal),
-    // Waits for the count, which decides whether this order is available.
-    enabled: isSearch(filters) || !isRanking(filters.order) || !count.isPending,
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => (page.has_more ? (page.next ?? page.data.at(-1)?.id) : undefined),
-    // Refreshing would move the list for users who have scrolled down; a search is too expensive to repeat.
-    refetchInterval: ({ state }) => (isSearch(filters) || (state.data?.pages.length ?? 0) > 1 ? false : REFRESH_MS),
-  });
+  const { data, error, isPending, isRefetching, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } =
+    useInfiniteQuery({
+      queryKey: ['tasks', 'list', { ...filters, order }],
+      queryFn: ({ pageParam, signal }) =>
+        get<TaskPage>('/tasks', { limit: PAGE, after: pageParam, ...filters, order }, signal),
+      // Waits for the count, which decides whether this order is available.
+      enabled: isSearch(filters) || !isRanking(filters.order) || !count.isPending,
+      initialPageParam: undefined as string | undefined,
+      getNextPageParam: (page) => (page.has_more ? (page.next ?? page.data.at(-1)?.id) : undefined),
+      // Refreshing would move the list for users who have scrolled down; a search is too expensive to repeat.
+      refetchInterval: ({ state }) => (isSearch(filters) || (state.data?.pages.length ?? 0) > 1 ? false : REFRESH_MS),
+    });
   const tasks = data?.pages.flatMap((page) => page.data) ?? [];
   const searchedUntil = data?.pages.at(-1)?.searched_until ?? null;
   const sort = (next: string) => {
@@ -58,9 +59,8 @@ export function TasksPage() {
     <PageFrame
       title="Tasks"
       about={
-        seesAll
-          ? 'Every image request. Updates automatically.'
-          : 'Image requests that you made here or with your keys. Updates automatically.'
+        (seesAll ? 'Every image request.' : 'Image requests that you made here or with your keys.') +
+        (isSearch(filters) ? '' : ' Updates automatically.')
       }
       actions={<ManyTasksMenu filters={filters} />}
     >
@@ -74,7 +74,16 @@ export function TasksPage() {
             (isNarrowed(filters) ? <NothingFound filters={filters} until={searchedUntil} /> : <NoTasks />)}
           {tasks.length > 0 && (
             <Box px="md" pt="md">
-              <TaskTotal filters={filters} count={count.data} />
+              {isSearch(filters) ? (
+                <SearchTotal
+                  shown={tasks.length}
+                  hasMore={hasNextPage}
+                  onRefresh={() => void refetch()}
+                  busy={isRefetching}
+                />
+              ) : (
+                <TaskTotal count={count.data} />
+              )}
             </Box>
           )}
           {tasks.length > 0 && (
@@ -104,19 +113,38 @@ export function TasksPage() {
   );
 }
 
+interface SearchTotalProps {
+  readonly shown: number;
+  readonly hasMore: boolean;
+  readonly busy: boolean;
+  readonly onRefresh: () => void;
+}
+
+/** The matches found so far; the search runs again only on request. */
+function SearchTotal({ shown, hasMore, busy, onRefresh }: SearchTotalProps) {
+  return (
+    <Group gap="xs" justify="space-between">
+      <Text size="sm" className="numbers" role="status">
+        {shown.toLocaleString('en')}
+        {hasMore && '+'} {shown === 1 && !hasMore ? 'match' : 'matches'}
+        <Text span size="sm" c="dimmed">
+          {' '}
+          · Newest first. Search results don’t update by themselves.
+        </Text>
+      </Text>
+      <BusyButton variant="default" size="xs" busy={busy} onClick={onRefresh}>
+        Search again
+      </BusyButton>
+    </Group>
+  );
+}
+
 interface TaskTotalProps {
-  readonly filters: TaskFilters;
   readonly count: TaskCount | undefined;
 }
 
 /** The number of matching tasks, and why some orders are unavailable. */
-function TaskTotal({ filters, count }: TaskTotalProps) {
-  if (isSearch(filters))
-    return (
-      <Text size="sm" c="dimmed">
-        Search results are listed newest first.
-      </Text>
-    );
+function TaskTotal({ count }: TaskTotalProps) {
   if (count?.count === undefined || count.count === null) return <Skeleton w={90} h={14} />;
   const total = `${count.count.toLocaleString('en')}${count.has_more ? '+' : ''}`;
   return (

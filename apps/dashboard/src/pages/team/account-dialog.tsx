@@ -12,6 +12,7 @@ import { useLinkDelivery } from '../../parts/one-time-link.tsx';
 import { RenameForm } from '../../parts/rename-form.tsx';
 import { DeleteAccount } from './delete-account.tsx';
 import { AccountLimits } from './account-limits.tsx';
+import { OPERATES } from './role-choice.tsx';
 import { useSave } from '../../parts/use-save.ts';
 
 export interface AccountAct {
@@ -106,6 +107,7 @@ function InviteAdmin({ account, onClose, onLink }: OneProps & Pick<AccountDialog
       onSubmit={form.onSubmit((values) => invite.mutate(values))}
       onClose={onClose}
     >
+      {account.first && <Text size="sm">{OPERATES}.</Text>}
       <TextInput
         label="Email"
         description={useLinkDelivery()}

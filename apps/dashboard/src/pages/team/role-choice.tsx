@@ -1,4 +1,5 @@
 import { Radio, Stack } from '@mantine/core';
+import { useSession } from '../../api/queries.ts';
 import type { Role } from '../../api/types.ts';
 
 export const ROLE_NAMES = {
@@ -35,13 +36,19 @@ interface RoleChoiceProps {
   readonly field: object;
 }
 
+/** Said wherever someone can become an operator. */
+export const OPERATES = 'Operates this installation: its providers, prices, and all accounts';
+
 /** The roles to choose from, with their permissions. */
 export function RoleChoice({ roles, field }: RoleChoiceProps) {
+  const { operator } = useSession();
+  const aboutOf = (role: Role) =>
+    operator && (role === 'owner' || role === 'admin') ? `${ABOUT[role]}. ${OPERATES}` : ABOUT[role];
   return (
     <Radio.Group label="Role" {...field}>
       <Stack gap="xs" mt={6}>
         {roles.map((role) => (
-          <Radio key={role} value={role} label={ROLE_NAMES[role]} description={ABOUT[role]} />
+          <Radio key={role} value={role} label={ROLE_NAMES[role]} description={aboutOf(role)} />
         ))}
       </Stack>
     </Radio.Group>

@@ -1,5 +1,7 @@
 import { Box, Group, Menu, Table, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { useSession } from '../../api/queries.ts';
+import { invitationsQuery } from '../../api/team-queries.ts';
 import type { Person } from '../../api/team-types.ts';
 import type { Session } from '../../api/types.ts';
 import { dayOf, fullTime } from '../../parts/format.ts';
@@ -16,9 +18,12 @@ interface TeamPeopleProps {
 }
 
 const WAYS = { password: 'Password', openid: 'Single sign-on' } as const;
+const FACTORS = { authenticator: 'Authenticator app', passkey: 'Passkey' } as const;
 
 export function TeamPeople({ people, onAct }: TeamPeopleProps) {
   const { person: me } = useSession();
+  const invitations = useQuery(invitationsQuery);
+  const isNoneInvited = invitations.data?.data.length === 0;
   return (
     <Box className="surface">
       <Table.ScrollContainer minWidth={280}>
@@ -66,7 +71,7 @@ export function TeamPeople({ people, onAct }: TeamPeopleProps) {
                   </Text>
                 </Table.Td>
                 <Table.Td visibleFrom="md">
-                  <Text size="sm">{person.signs_in_with.map((way) => WAYS[way]).join(', ') || '–'}</Text>
+                  <Text size="sm">{signInOf(person)}</Text>
                 </Table.Td>
                 <Table.Td>{mayChange(me, person) && <PersonMenu person={person} onAct={onAct} />}</Table.Td>
               </Table.Tr>
@@ -74,13 +79,19 @@ export function TeamPeople({ people, onAct }: TeamPeopleProps) {
           </Table.Tbody>
         </Table>
       </Table.ScrollContainer>
-      {people.length === 1 && (
+      {people.length === 1 && isNoneInvited && (
         <Text size="sm" c="dimmed" px="md" pb="md" pt="xs">
           You are the only member. Invite your team, so that everyone has their own sign-in.
         </Text>
       )}
     </Box>
   );
+}
+
+/** "Password, authenticator app, passkey" */
+function signInOf({ signs_in_with: ways, second_factors: factors }: Person): string {
+  const names = [...ways.map((way) => WAYS[way]), ...factors.map((factor) => FACTORS[factor])];
+  return names.map((name, index) => (index === 0 ? name : name.toLowerCase())).join(', ') || '–';
 }
 
 /** Users can't change themselves, and only owners can change an owner. */

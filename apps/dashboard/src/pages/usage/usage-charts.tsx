@@ -111,7 +111,7 @@ function Chart({
   const isEmpty = rows.every((row) => (read(row) ?? 0) === 0);
   const data = stepsOf(span).map((at) => ({
     at,
-    time: stepLabel(at, span.by),
+    time: onOneLine(stepLabel(at, span.by)),
     ...Object.fromEntries(series.map((one) => [one.id, valueAt(rows, one, at, read, kind)])),
   }));
   const shared = {
@@ -119,12 +119,15 @@ function Chart({
     data,
     dataKey: 'time',
     series: series.map(({ id, label, color }) => ({ name: id, label, color })),
-    valueFormatter: format,
+    // With no-break spaces, labels of the axes stay on one line.
+    valueFormatter: (value: number | null) => onOneLine(format(value)),
     gridAxis: 'x' as const,
     tickLine: 'none' as const,
     // Shows all ticks: with five, leaving one out would be confusing.
     yAxisProps: { width: 72, allowDecimals: fine, interval: 0 as const },
   };
+  // The arrow keys read its values.
+  const named = { 'aria-label': `${title}, chart` };
   return (
     <Box className="surface" p="lg" component="section" miw={0} aria-label={title}>
       <Title order={2} fz="sm" fw={600} mb="md">
@@ -145,6 +148,7 @@ function Chart({
       ) : kind === 'bar' ? (
         <BarChart
           {...shared}
+          barChartProps={named}
           type="stacked"
           maxBarWidth={36}
           {...(onPick && {
@@ -160,6 +164,7 @@ function Chart({
       ) : (
         <LineChart
           {...shared}
+          lineChartProps={named}
           curveType="monotone"
           connectNulls={false}
           xAxisProps={{ padding: { left: HALF_LABEL, right: HALF_LABEL } }}
@@ -167,6 +172,10 @@ function Chart({
       )}
     </Box>
   );
+}
+
+function onOneLine(label: string): string {
+  return label.replaceAll(' ', '\u00a0');
 }
 
 /** Without data, a bar is 0 and a line has a gap; null if there is data without a value. */

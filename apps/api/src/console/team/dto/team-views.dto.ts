@@ -3,6 +3,7 @@ import type { Invitation } from '#accounts/link-store.js';
 import { INVITED_ROLES, ROLES, type InvitedRole, type Role } from '#accounts/person-rules.js';
 import type { Person } from '#accounts/person-store.js';
 import { LINK_HOURS } from '#accounts/link-store.js';
+import { SECOND_FACTOR_KINDS, type SecondFactorKind } from '#accounts/second-factor-store.js';
 import { ListOf } from '../../dto/list-views.dto.js';
 
 /** A user's sign-in options. */
@@ -27,6 +28,9 @@ export class TeamPersonView {
 
   @ApiProperty({ description: 'Whether the user has an authenticator app or a passkey.' })
   two_factor!: boolean;
+
+  @ApiProperty({ enum: SECOND_FACTOR_KINDS, isArray: true })
+  second_factors!: readonly SecondFactorKind[];
 
   @ApiProperty({ format: 'date-time' })
   created_at!: string;
@@ -79,7 +83,7 @@ export class LinkView {
 }
 
 /** The user, with their sign-in options. */
-export function personView(person: Person, hasTwoFactor: boolean): TeamPersonView {
+export function personView(person: Person, factors: readonly SecondFactorKind[] = []): TeamPersonView {
   const { id, email, name, role, hasPassword, hasIdentity, createdAt, seenAt, disabledAt } = person;
   return {
     id,
@@ -87,7 +91,8 @@ export function personView(person: Person, hasTwoFactor: boolean): TeamPersonVie
     name,
     role,
     signs_in_with: SIGN_IN_METHODS.filter((way) => (way === 'password' ? hasPassword : hasIdentity)),
-    two_factor: hasTwoFactor,
+    two_factor: factors.length > 0,
+    second_factors: factors,
     created_at: createdAt.toISOString(),
     last_seen_at: seenAt?.toISOString() ?? null,
     disabled_at: disabledAt?.toISOString() ?? null,
