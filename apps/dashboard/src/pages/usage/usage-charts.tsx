@@ -127,7 +127,8 @@ function Chart({
     yAxisProps: { width: 72, allowDecimals: fine, interval: 0 as const },
   };
   // The arrow keys read its values.
-  const named = { 'aria-label': `${title}, chart` };
+  // The charts pass it on to their svg element, whose attributes are not in their types.
+  const named: object = { 'aria-label': `${title}, chart` };
   return (
     <Box className="surface" p="lg" component="section" miw={0} aria-label={title}>
       <Title order={2} fz="sm" fw={600} mb="md">
