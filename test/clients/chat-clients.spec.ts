@@ -88,7 +88,12 @@ const CLIENTS = [
   {
     name: 'AzureOpenAI of openai-node 7',
     command: [process.execPath, resolve('test', 'clients', 'node', 'openai', 'azure.mjs'), '7'] as Command,
-    outcomes: { ask: { text: SAID }, askStream: { text: SAID }, draw: { link: IMAGE, base64: IMAGE } },
+    outcomes: {
+      ask: { text: SAID },
+      askStream: { text: SAID },
+      draw: { link: IMAGE, base64: IMAGE },
+      reference: { link: IMAGE, base64: IMAGE },
+    },
   },
   ...['5', '6', '7'].map((version) => ({
     name: `AI SDK ${version}, Responses`,

@@ -15,12 +15,13 @@ import { fieldsOf, readFields } from '#contract/request-fields.js';
 import type { RequestMark } from '#tasks/intake/request-identity.js';
 import { callerOf, getsTasks } from '../auth/caller.js';
 import { MULTIPART_BODY_LIMIT } from '../common/api.config.js';
+import { inDeployment } from '../common/fastify/azure-paths.js';
 import { BodyMemory, BodyReservation } from '../common/fastify/body-memory.js';
 import { releaseBody } from '../common/fastify/json-body.js';
 import { sourceOf } from '../common/source-of.js';
 import { discardRest } from '../common/request-stream.js';
 import type { Asked, ImageFields } from './asked.js';
-import { coerceTexts, readEditForm } from './edit-form.js';
+import { coerceTexts, readEditForm, type EditForm } from './edit-form.js';
 import { formBody } from './fingerprint.js';
 import type { InputUpload } from './input-upload.js';
 import { requestMark } from './request-mark.js';
@@ -31,7 +32,8 @@ export class ReadRequest {
   constructor(private readonly memory: BodyMemory) {}
 
   /** `body`: instead of the one that was sent. */
-  generation(request: FastifyRequest, asksForTask: boolean, body: unknown = request.body): Asked {
+  generation(request: FastifyRequest, asksForTask: boolean, given: unknown = request.body): Asked {
+    const body = inDeployment(request.raw, given);
     // On the sync path, too, if the key says so.
     const asynchronous = asksForTask || (getsTasks(callerOf(request)) && !isStreamed(body));
     const requestClass = asynchronous ? AsyncImageGenerationRequest : ImageGenerationRequest;
@@ -51,7 +53,7 @@ export class ReadRequest {
     if (isForm) return await this.form(request, asksForTask, upload);
     const mark = requestMark(request.headers);
     const requestClass = asksForTask ? AsyncImageEditRequest : ImageEditRequest;
-    return { action: 'edit', ...readJson(requestClass, request.body), mark, ...sentBy(request, asksForTask) };
+    return { action: 'edit', ...readJson(requestClass, inDeployment(request.raw, request.body)), mark, ...sentBy(request, asksForTask) };
   }
 
   private async form(request: FastifyRequest, asksForTask: boolean, upload: InputUpload): Promise<Asked> {
@@ -60,7 +62,8 @@ export class ReadRequest {
       throw new AppError('request_too_large', `The form is larger than ${MULTIPART_BODY_LIMIT} bytes.`);
     }
     const hold = new BodyReservation(this.memory, sourceOf(request));
-    const form = await readEditForm({ payload: request.raw, maxBytes: MULTIPART_BODY_LIMIT, hold }, upload);
+    const received = await readEditForm({ payload: request.raw, maxBytes: MULTIPART_BODY_LIMIT, hold }, upload);
+    const form = { ...received, texts: inDeployment(request.raw, received.texts) as EditForm['texts'] };
     const requestClass = asksForTask ? AsyncImageEditForm : ImageEditForm;
     const { body: texts, sentAs } = inOwnNames(fieldsOf(requestClass), form.texts);
     const read = readNamed(requestClass, coerceTexts(texts as Readonly<Record<string, unknown>>));

@@ -1,12 +1,11 @@
-// AzureOpenAI of openai-node, on the paths without deployments, and the call of Azure's samples for images:
-// node azure.mjs 7 <job>
-import { imageOf, job, report, variant, versionOf } from '../report.mjs';
+// AzureOpenAI of openai-node as Azure's samples make it, with an endpoint and deployments: node azure.mjs 7 <job>
+import { fileOf, imageOf, job, report, variant, versionOf } from '../report.mjs';
 
 const name = `openai-${variant}`;
 const { AzureOpenAI } = await import(name);
-const apiVersion = 'preview';
-const azure = new AzureOpenAI({ apiKey: job.key, apiVersion, baseURL: job.url });
+const azure = new AzureOpenAI({ apiKey: job.key, apiVersion: 'preview', endpoint: new URL(job.url).origin });
 const ask = { model: 'gpt-5.5' };
+const draw = { model: 'gpt-image-2', size: '1024x1024', n: 1 };
 
 await report(versionOf(import.meta.dirname, name), {
   ask: async () => ({ text: (await azure.responses.create({ ...ask, input: job.prompts.ask })).output_text }),
@@ -14,12 +13,9 @@ await report(versionOf(import.meta.dirname, name), {
     const stream = azure.responses.stream({ ...ask, input: job.prompts.askStream });
     return { text: (await stream.finalResponse()).output_text };
   },
-  draw: async () => {
-    const response = await fetch(`${job.url}/images/generations?api-version=${apiVersion}`, {
-      method: 'POST',
-      headers: { 'api-key': job.key, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'gpt-image-2', prompt: job.prompts.draw, size: '1024x1024', n: 1 }),
-    });
-    return imageOf((await response.json()).data[0]);
+  draw: async () => imageOf((await azure.images.generate({ ...draw, prompt: job.prompts.draw })).data[0]),
+  reference: async () => {
+    const image = fileOf(job.images[0]);
+    return imageOf((await azure.images.edit({ ...draw, image, prompt: job.prompts.reference })).data[0]);
   },
 });

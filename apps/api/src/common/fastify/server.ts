@@ -4,6 +4,7 @@ import type { FastifyError, FastifyHttpOptions, FastifyInstance, FastifyReply, F
 import { newRequestId } from '#tasks/row/task-id.js';
 import { acceptBodies } from './accept-bodies.js';
 import type { ApiConfig } from '../api.config.js';
+import { openAiUrl } from './azure-paths.js';
 import { answerClientError, answerOddRequests, noteResponse } from './client-error.js';
 import type { BodyMemory } from './body-memory.js';
 import { allowEveryOrigin, answerPreflight, isPreflight } from './cors.js';
@@ -43,7 +44,7 @@ export function createAdapter(trustedProxies: string[] = [], publicPath = new Pu
       // Without proxies it is not read, and a forged one would cost as much as it is long.
       if (trustedProxies.length === 0) delete request.headers['x-forwarded-for'];
       else if (typeof forwarded === 'string') request.headers['x-forwarded-for'] = plainAddresses(forwarded);
-      return readableUrl(publicPath.strip(request.url ?? '/'));
+      return readableUrl(openAiUrl(request, publicPath.strip(request.url ?? '/')));
     },
     frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
       beginReply(request, reply);
