@@ -112,7 +112,7 @@ describe('providers and models that are edited in the console', () => {
     const { revision, types, providers, models: listed } = await catalog();
     expect([revision, types.map(({ type }) => type)]).toEqual([
       0,
-      ['sandbox', 'openai', 'apimart', 'evolink', 'toapis', 'comfyui', 'fal', 'google'],
+      ['sandbox', 'openai', 'apimart', 'evolink', 'toapis', 'comfyui', 'comfyui-v2', 'fal', 'google'],
     ]);
     expect(providers).toEqual([
       {

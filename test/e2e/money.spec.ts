@@ -126,7 +126,7 @@ models:
       error: {
         type: 'billing_error',
         code: 'insufficient_quota',
-        message: 'The budget of this API key does not cover the request: 0.000000 is left.',
+        message: 'The budget of this API key does not cover the request: nothing is left.',
         param: null,
       },
     });
