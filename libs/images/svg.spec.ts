@@ -25,6 +25,16 @@ describe('an SVG document', () => {
     expect(safeSvg(found.bytes, undefined).bytes.toString()).toBe(text);
   });
 
+  it('keeps spaces where they count, and references to nothing', () => {
+    const found = safeSvg(svg('<text xml:space="preserve" xml:lang="en"> a </text><use href="#"/>'), undefined);
+    expect(found.isReduced).toBe(false);
+    expect(found.bytes.toString()).toContain('<text xml:space="preserve" xml:lang="en"> a </text>');
+  });
+
+  it('has no characters that XML forbids', () => {
+    expect(written('<text>a&#1;b</text>')).toContain('<text>a\u{fffd}b</text>');
+  });
+
   it('keeps a path that is most of the document', () => {
     const path = 'M0 0L1 1'.repeat(100_000);
     expect(written(`<path d="${path}"/>`)).toContain(path);
@@ -69,6 +79,13 @@ describe('an SVG document', () => {
     ['<rect><animate attributeName="fill" to="url(https://evil.example/#a)"/></rect>'],
     ['<g xml:base="https://evil.example/"><use href="#a"/></g>'],
     ['<?xml-stylesheet href="https://evil.example/a.css"?><rect/>'],
+    ['<rect mask="u\\72l(https://evil.example/x.png)"/>'],
+    ['<rect cursor="url(https://evil.example/c.png), auto" fill="image-set(\'https://evil.example/c.png\' 1x)"/>'],
+    ['<rect><animate attributeName="mask" to="u\\72l(https://evil.example/x.png)"/></rect>'],
+    ['<desc><image src="https://evil.example/p.png" srcset="https://evil.example/p.png"/></desc>'],
+    ['<image src="https://evil.example/p.png"/>'],
+    ['<image href="&#xA0;https://evil.example/p.png"/>'],
+    ['<style><g>evil</g></style>'],
     ['<handler type="application/ecmascript">evil.example</handler>'],
     ['<iframe xmlns="http://www.w3.org/2000/svg" src="https://evil.example"/>'],
   ])('loses what runs or loads something: %s', (content) => {
@@ -104,6 +121,20 @@ describe('an SVG document', () => {
       'one that grows when it is drawn',
       svg(Array.from({ length: 12 }, (_, n) => `<g id="l${n}">${`<use href="#l${n - 1}"/>`.repeat(10)}</g>`).join('')),
     ],
+    [
+      'one that grows with encoded names',
+      svg(Array.from({ length: 25 }, (_, n) => `<g id="a${n}">${`<use href="#%61${n - 1}"/>`.repeat(2)}</g>`).join('')),
+    ],
+    [
+      'one that draws many elements often',
+      svg(`<g id="a">${'<path/>'.repeat(40_000)}</g>${'<use href="#a"/>'.repeat(40_000)}`),
+    ],
+    [
+      'one whose parts draw each other in a long chain',
+      svg(Array.from({ length: 20_000 }, (_, n) => `<g id="a${n}"><use href="#a${n + 1}"/></g>`).join('')),
+    ],
+    ['one with many attributes', svg(`<g ${Array.from({ length: 200_000 }, (_, n) => `a${n}="1"`).join(' ')}/>`)],
+    ['two of them', Buffer.concat([svg('<rect/>'), svg('<rect/>')])],
     ['one that is too large', svg(`<path d="${'M0 0'.repeat(1_100_000)}"/>`)],
   ])('is refused: %s', (_, bytes) => {
     expect(() => safeSvg(bytes, undefined)).toThrow('The SVG document');
@@ -113,5 +144,7 @@ describe('an SVG document', () => {
     const spaces = ' '.repeat(1_000_000);
     const texts = [`url(${spaces}`, `url('${spaces}`, `data:image/png;base64,${spaces}!`, 'url('.repeat(250_000)];
     for (const text of texts) expect(written(`<rect fill="${text}" href="${text}"/>`)).toContain('<rect');
+    const nested = '<g id="a">'.repeat(190) + '<use href="#q"/>'.repeat(90_000) + '</g>'.repeat(190);
+    expect(safeSvg(svg(nested), undefined).isReduced).toBe(false);
   });
 });

@@ -6,6 +6,14 @@ const MAX_SVG_BYTES = 4_000_000;
 /** Deepest nesting of elements; renderers call themselves for each. */
 const MAX_DEPTH = 200;
 const MAX_ELEMENTS = 100_000;
+/** Elements that a renderer draws, with those that others refer to each time. */
+const MAX_DRAWN = 1_000_000;
+/** Longest chain of references. */
+const MAX_CHAIN = 500;
+/** Most attributes of an element: the parser compares each with all others. */
+const MAX_ATTRIBUTES = 1_000;
+/** Characters parsed between two looks at the attributes. */
+const PIECE = 16_384;
 /** Longest edge, in pixels, that a document may declare. */
 const MAX_EDGE = 16_383;
 
@@ -13,23 +21,48 @@ const SVG = 'http://www.w3.org/2000/svg';
 const XLINK = 'http://www.w3.org/1999/xlink';
 
 /** Elements that only draw. Others are left out with everything in them. */
-const DRAWING = new Set(
-  `svg g defs symbol use switch title desc path rect circle ellipse line polyline polygon text tspan textPath
-  image marker pattern mask clipPath linearGradient radialGradient stop filter style
+const DRAWING = wordsOf(`svg g defs symbol use switch title desc path rect circle ellipse line polyline polygon
+  text tspan textPath image marker pattern mask clipPath linearGradient radialGradient stop filter style
   animate animateMotion animateTransform mpath
   feBlend feColorMatrix feComponentTransfer feComposite feConvolveMatrix feDiffuseLighting feDisplacementMap
   feDistantLight feDropShadow feFlood feFuncA feFuncB feFuncG feFuncR feGaussianBlur feMerge feMergeNode
-  feMorphology feOffset fePointLight feSpecularLighting feSpotLight feTile feTurbulence`.split(/\s+/),
-);
+  feMorphology feOffset fePointLight feSpecularLighting feSpotLight feTile feTurbulence`);
+/** Elements in which HTML parsers would read others as HTML. */
+const TEXT_ONLY = wordsOf('title desc style');
 
-/** Elements that `use` may draw all together; each use may draw others. */
-const MAX_USED = 100_000;
+/** Attributes that say how to draw; href apart. */
+const DESCRIBING = wordsOf(`id class style lang transform transform-origin transform-box viewBox preserveAspectRatio
+  version baseProfile requiredExtensions systemLanguage role
+  x y x1 y1 x2 y2 cx cy r rx ry width height d points pathLength dx dy rotate textLength lengthAdjust startOffset
+  method spacing side
+  alignment-baseline baseline-shift clip clip-path clip-rule color color-interpolation color-interpolation-filters
+  color-rendering direction display dominant-baseline fill fill-opacity fill-rule filter flood-color flood-opacity
+  font font-family font-size font-size-adjust font-stretch font-style font-variant font-weight
+  glyph-orientation-horizontal glyph-orientation-vertical image-rendering isolation letter-spacing lighting-color
+  marker marker-end marker-mid marker-start mask mask-type mix-blend-mode opacity overflow paint-order pointer-events
+  shape-rendering stop-color stop-opacity stroke stroke-dasharray stroke-dashoffset stroke-linecap stroke-linejoin
+  stroke-miterlimit stroke-opacity stroke-width text-anchor text-decoration text-overflow text-rendering unicode-bidi
+  vector-effect visibility white-space word-spacing writing-mode
+  gradientUnits gradientTransform spreadMethod offset fx fy fr
+  patternUnits patternContentUnits patternTransform maskUnits maskContentUnits clipPathUnits markerUnits markerWidth
+  markerHeight refX refY orient
+  filterUnits primitiveUnits in in2 result type values mode operator k1 k2 k3 k4 order kernelMatrix divisor bias
+  targetX targetY edgeMode preserveAlpha surfaceScale diffuseConstant kernelUnitLength specularConstant
+  specularExponent limitingConeAngle pointsAtX pointsAtY pointsAtZ azimuth elevation z scale xChannelSelector
+  yChannelSelector stdDeviation radius baseFrequency numOctaves seed stitchTiles tableValues slope intercept amplitude
+  exponent
+  attributeName attributeType begin dur end min max restart repeatCount repeatDur from to by keyTimes keySplines
+  keyPoints calcMode additive accumulate path origin`);
+/** Attributes that would run or load something; others that do not describe a drawing have no effect. */
+const ACTIVE = /^on|src|href|data$/i;
 
 /** What a reference may lead to: a part of the document, or a raster image inside it. */
-const OWN_REFERENCE = /^(?:#[^\s"'<>]*|data:image\/(?:png|jpeg|webp|gif);base64,[a-z0-9+/=\s]*)$/i;
+const PART = /^#[^\s"'<>]*$/;
+const OWN_IMAGE = /^data:image\/(?:png|jpeg|webp|gif);base64,[a-z0-9+/=\s]*$/i;
 const URLS = /url\(([^()]*)\)/gi;
 /** CSS that loads files, or could hide that it does. */
-const LOADING_CSS = /@import|@font-face|@namespace|image-set|src\s*:|expression|\\/i;
+const LOADING_CSS = /@import|@font-face|@namespace|image-set|\bimage\s*\(|\bsrc\s*[(:]|expression|\\/i;
+const CONTROL = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
 
 // The whole document is bounded, and one path may be most of it.
 Object.assign(sax, { MAX_BUFFER_LENGTH: MAX_SVG_BYTES });
@@ -68,7 +101,13 @@ export function safeSvg(
   parser.onprocessinginstruction = ({ name }) => {
     if (name !== 'xml') writer.reduce();
   };
-  parser.write(textOf(bytes)).close();
+  const text = textOf(bytes);
+  for (let at = 0; at < text.length; at += PIECE) {
+    parser.write(text.slice(at, at + PIECE));
+    const { attribList } = parser as unknown as { readonly attribList?: readonly unknown[] };
+    if ((attribList?.length ?? 0) > MAX_ATTRIBUTES) throw unusable('has an element with too many attributes');
+  }
+  parser.close();
   return writer.end();
 }
 
@@ -89,28 +128,29 @@ class SvgWriter {
   private elements = 0;
   private isReduced = false;
   private style = '';
-  private readonly uses = new Uses();
+  private readonly references = new References();
   private size: { readonly width: number; readonly height: number } | undefined;
 
   constructor(private readonly target: { readonly width: number; readonly height: number } | undefined) {}
 
   open({ local, uri, attributes }: sax.QualifiedTag): void {
     if (++this.elements > MAX_ELEMENTS) throw unusable('has too many elements');
-    if (this.names.length + this.skipped >= MAX_DEPTH) throw unusable('is nested too deeply');
+    const depth = this.names.length + this.skipped;
+    if (depth >= MAX_DEPTH) throw unusable('is nested too deeply');
     const isRoot = this.elements === 1;
-    if (isRoot && (local !== 'svg' || uri !== SVG)) throw unusable('has no svg element');
-    if (this.skipped > 0 || uri !== SVG || !DRAWING.has(local) || setsReference(attributes)) {
+    if (depth === 0 && (!isRoot || local !== 'svg' || uri !== SVG)) throw unusable('has no single svg element');
+    const isText = TEXT_ONLY.has(this.names.at(-1) ?? '');
+    if (this.skipped > 0 || isText || uri !== SVG || !DRAWING.has(local) || setsReference(attributes)) {
       this.skipped++;
       // Editors' own metadata is harmless, and left out without a word.
       if (uri === SVG && local !== 'metadata') this.reduce();
       return;
     }
     const kept = Object.values(attributes).filter((attribute) => this.isKept(attribute));
-    const named = kept.map(({ local: name, uri: space, value }) => [space === XLINK ? `xlink:${name}` : name, value]);
-    const own = new Map(named as [string, string][]);
+    const own = new Map(kept.map((attribute) => [writtenName(attribute), attribute.value]));
     if (isRoot) this.root(own);
     this.names.push(local);
-    this.uses.open(own.get('id'), local === 'use' ? (own.get('href') ?? own.get('xlink:href')) : undefined);
+    this.references.open(own);
     this.parts.push(`<${local}${[...own].map(([name, value]) => ` ${name}="${escaped(value)}"`).join('')}>`);
   }
 
@@ -120,7 +160,7 @@ class SvgWriter {
       return;
     }
     const name = this.names.pop() ?? '';
-    this.uses.close();
+    this.references.close();
     if (name === 'style') {
       if (isOwnCss(this.style)) this.parts.push(escaped(this.style));
       else this.reduce();
@@ -141,15 +181,10 @@ class SvgWriter {
 
   end(): SafeSvg {
     if (this.size === undefined) throw unusable('has no svg element');
-    if (this.uses.count() > MAX_USED) throw unusable('repeats its parts too often');
+    if (this.references.drawn() > MAX_DRAWN) throw unusable('repeats its parts too often');
     const { width, height } = this.target ?? this.size;
-    return {
-      bytes: Buffer.from(this.parts.join('')),
-      width,
-      height,
-      received: this.size,
-      isReduced: this.isReduced,
-    };
+    const bytes = Buffer.from(this.parts.join(''));
+    return { bytes, width, height, received: this.size, isReduced: this.isReduced };
   }
 
   /** The root says its size in pixels; what it showed before fills that. */
@@ -171,14 +206,13 @@ class SvgWriter {
     attributes.set('xmlns:xlink', XLINK);
   }
 
-  /** Without a word: namespaces, which the root declares anew, and attributes of other vocabularies. */
+  /** Without a word: namespaces, which the root declares anew, and what describes no drawing. */
   private isKept({ prefix, local, uri, name, value }: sax.QualifiedAttribute): boolean {
     if (prefix === 'xmlns' || name === 'xmlns') return false;
-    if (uri !== '' && uri !== XLINK) return name === 'xml:base' && this.keep(false);
-    if (/^on/i.test(local)) return this.keep(false);
-    if (local === 'href') return this.keep(OWN_REFERENCE.test(value.trim()));
-    if (uri === XLINK) return false;
-    return this.keep(local === 'style' ? isOwnCss(value) : hasOwnUrls(value));
+    if (name === 'xml:space' || name === 'xml:lang') return true;
+    if (local === 'href' && (uri === '' || uri === XLINK)) return this.keep(isOwn(value));
+    if (uri !== '' || !DESCRIBING.has(local)) return this.keep(!ACTIVE.test(local) && name !== 'xml:base') && false;
+    return this.keep(isOwnCss(value));
   }
 
   private keep(isSafe: boolean): boolean {
@@ -187,60 +221,113 @@ class SvgWriter {
   }
 }
 
+function writtenName({ local, uri, name }: sax.QualifiedAttribute): string {
+  if (uri === XLINK) return `xlink:${local}`;
+  return uri === '' ? local : name;
+}
+
 /** An animation may set later what may not be set at once. */
 function setsReference(attributes: sax.QualifiedTag['attributes']): boolean {
   return Object.values(attributes).some(
-    ({ local, value }) => local === 'attributeName' && /href|style|^\s*on/i.test(value),
+    ({ local, value }) => local === 'attributeName' && !DESCRIBING.has(value.trim()),
   );
 }
 
-/** Counts what `use` elements draw, which may grow exponentially with the document. */
-class Uses {
-  /** The ids of the open elements. */
-  private readonly ids: (string | undefined)[] = [];
-  /** What is used inside an element with an id, and in the whole document. */
-  private readonly inside = new Map<string | undefined, string[]>([[undefined, []]]);
-  private readonly counts = new Map<string, number>();
+/** The parts that an element is in, and refers to: what is drawn may grow exponentially with the document. */
+interface Part {
+  /** Elements in it, apart from those of parts inside it. */
+  elements: number;
+  readonly uses: string[];
+  readonly inside: Part[];
+  drawn?: number;
+}
 
-  open(id: string | undefined, used: string | undefined): void {
-    this.ids.push(id);
-    if (used === undefined) return;
-    const name = used.trim().slice(1);
-    for (const owner of new Set([undefined, ...this.ids])) {
-      const known = this.inside.get(owner);
-      if (known === undefined) this.inside.set(owner, [name]);
-      else known.push(name);
-    }
+/** Counts what is drawn, each part as often as something refers to it. */
+class References {
+  private readonly document: Part = { elements: 0, uses: [], inside: [] };
+  private readonly named = new Map<string, Part>();
+  /** The part of each open element. */
+  private readonly parts: Part[] = [];
+
+  open(attributes: ReadonlyMap<string, string>): void {
+    const around = this.parts.at(-1) ?? this.document;
+    const id = attributes.get('id');
+    const part = id === undefined ? around : this.partIn(around, id);
+    part.elements++;
+    for (const value of attributes.values()) part.uses.push(...partsNamedBy(value));
+    this.parts.push(part);
   }
 
   close(): void {
-    this.ids.pop();
+    this.parts.pop();
   }
 
-  count(): number {
-    return this.of(undefined);
+  drawn(): number {
+    return this.drawnBy(this.document, 0);
   }
 
-  private of(id: string | undefined): number {
-    const known = this.counts.get(id ?? '');
-    if (known !== undefined) return known;
-    // Of a part that uses itself.
-    this.counts.set(id ?? '', Infinity);
-    const total = (this.inside.get(id) ?? []).reduce((sum, used) => sum + 1 + this.of(used), 0);
-    this.counts.set(id ?? '', total);
+  private partIn(around: Part, id: string): Part {
+    const known = this.named.get(id);
+    const part = known ?? { elements: 0, uses: [], inside: [] };
+    this.named.set(id, part);
+    if (known === undefined) around.inside.push(part);
+    return part;
+  }
+
+  private drawnBy(part: Part, depth: number): number {
+    if (part.drawn !== undefined) return part.drawn;
+    if (depth > MAX_CHAIN) return Infinity;
+    // Of a part that draws itself.
+    part.drawn = Infinity;
+    let total = part.elements;
+    for (const inner of part.inside) total += this.drawnBy(inner, depth + 1);
+    for (const name of part.uses) {
+      const used = this.named.get(name);
+      total += used === undefined ? 1 : this.drawnBy(used, depth + 1);
+    }
+    part.drawn = total;
     return total;
   }
 }
 
-function isOwnCss(css: string): boolean {
-  return !LOADING_CSS.test(css) && hasOwnUrls(css);
+/** The parts of the document that an attribute refers to. */
+function partsNamedBy(value: string): string[] {
+  const references = value.startsWith('#') ? [value] : [...value.matchAll(URLS)].map(([, url = '']) => unquoted(url));
+  return references.flatMap((reference) => partOf(trimmed(reference)) ?? []);
 }
 
-/** Whether each `url()` leads to a part of the document. */
-function hasOwnUrls(value: string): boolean {
-  const rest = value.replaceAll(URLS, (whole, url: string) =>
-    OWN_REFERENCE.test(url.trim().replace(/^(['"])(.*)\1$/s, '$2')) ? '' : whole,
-  );
+/** Undefined for a reference to anything else, or one that can't be decoded. */
+function partOf(reference: string): string | undefined {
+  if (!PART.test(reference)) return undefined;
+  try {
+    return decodeURIComponent(reference.slice(1));
+  } catch {
+    return undefined;
+  }
+}
+
+function isOwn(reference: string): boolean {
+  const url = trimmed(reference);
+  return partOf(url) !== undefined || OWN_IMAGE.test(url);
+}
+
+/** As readers of URLs do; other spaces are part of a URL. */
+function trimmed(text: string): string {
+  const isSpace = (at: number): boolean => ' \t\n\f\r'.includes(text.charAt(at));
+  let [start, end] = [0, text.length];
+  while (start < end && isSpace(start)) start++;
+  while (end > start && isSpace(end - 1)) end--;
+  return text.slice(start, end);
+}
+
+function unquoted(text: string): string {
+  return trimmed(text).replace(/^(['"])(.*)\1$/s, '$2');
+}
+
+/** Whether CSS, which attributes contain too, refers to nothing outside the document. */
+function isOwnCss(css: string): boolean {
+  if (LOADING_CSS.test(css)) return false;
+  const rest = css.replaceAll(URLS, (whole, url: string) => (isOwn(unquoted(url)) ? '' : whole));
   return !/url\s*\(|(?:java|vb)script\s*:/i.test(rest);
 }
 
@@ -255,7 +342,16 @@ function isEdge(value: number | undefined): value is number {
 }
 
 function escaped(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+  return text
+    .replaceAll(CONTROL, '\u{fffd}')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}
+
+function wordsOf(text: string): ReadonlySet<string> {
+  return new Set(text.split(/\s+/));
 }
 
 function unusable(what: string, cause?: unknown): ImageError {
