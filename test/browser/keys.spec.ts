@@ -213,11 +213,10 @@ describe('keys of members, admins and operators in a browser', () => {
     await turnOn(grace);
     await grace.page.getByRole('heading', { name: 'Team', level: 1 }).waitFor();
     await grace.page.getByRole('switch', { name: 'Require for everyone', checked: true }).waitFor();
-    // A page that was open learns of it with its next request.
-    await mo.page.getByRole('link', { name: 'Usage' }).click();
+    // A page that was open learns of it with its next request, which the page of keys makes by itself.
     await title(mo).waitFor();
     await turnOn(mo);
-    await mo.page.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
+    await mo.page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
   });
 
   it('shows the API reference in the font of the console', async () => {

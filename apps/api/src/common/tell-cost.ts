@@ -28,7 +28,7 @@ export class TellCost {
     void reply.header(HEADER, decimalOf(micros));
     if (micros === 0) return;
     const closed = (): void => {
-      if (!reply.raw.writableFinished) this.told.takeBack(task.id).catch((error: unknown) => this.failed(error));
+      if (!reply.raw.writableFinished) this.takeBack(task.id);
     };
     if (reply.raw.destroyed) closed();
     else reply.raw.once('close', closed);
@@ -39,12 +39,26 @@ export class TellCost {
     const late = new Promise<boolean>((resolve) => {
       timer = setTimeout(resolve, WAIT_MS, false);
     });
-    const first = this.told.tell(id).catch((error: unknown) => this.failed(error));
+    let isLate = false;
+    const first = this.told.tell(id).then(
+      (isFirst) => {
+        // The answer has left without it, so a later one is to tell it.
+        if (isFirst && isLate) this.takeBack(id);
+        return isFirst;
+      },
+      (error: unknown) => this.failed(error),
+    );
     try {
-      return await Promise.race([first, late]);
+      const isFirst = await Promise.race([first, late]);
+      isLate = true;
+      return isFirst;
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  private takeBack(id: string): void {
+    this.told.takeBack(id).catch((error: unknown) => this.failed(error));
   }
 
   private failed(error: unknown): false {

@@ -86,9 +86,8 @@ export class TasksController {
     const found = await this.named(taskId, (id) => this.tasks.find(caller, id));
     const isHeld = wait > 0 && isRead(reply);
     const task = isHeld ? await this.follow.changed(found, wait * 1_000, reply) : found;
+    const history = include === undefined ? undefined : await this.tasks.history(caller, task.id).catch(unreadable);
     if (isRead(reply)) await this.costs.tell(task, reply);
-    if (include === undefined) return await this.answer(task);
-    const history = await this.tasks.history(caller, task.id).catch(unreadable);
     return await this.answer(task, history === undefined ? {} : { timeline: timelineOf(history) });
   }
 
