@@ -9,6 +9,8 @@ import { databaseOf } from '../support/open-prisma.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 const GOOD = json({ id: 'good', choices: [] });
+/** More than a chat may try. */
+const SEVEN_KEYS = Array.from({ length: 7 }, (_, n) => `{ env: KEY_A, name: k${n} }`).join(', ');
 
 /** Two servers, the first with two keys, and before them one that is not there. */
 describe('a chat whose provider fails', () => {
@@ -25,6 +27,8 @@ describe('a chat whose provider fails', () => {
   gone: { type: openai, base_url: "http://127.0.0.1:${await freePort()}/v1" }
   first: { type: openai, base_url: "${first.url}", keys: [{ env: KEY_A }, { env: KEY_B }] }
   narrow: { type: openai, base_url: "${first.url}", keys: [{ env: KEY_A }], limits: { concurrency: 1 } }
+  many: { type: openai, base_url: "${first.url}", keys: [${SEVEN_KEYS}] }
+  full: { type: openai, base_url: "${first.url}", keys: [${SEVEN_KEYS}], limits: { concurrency: 1 } }
   second: { type: openai, base_url: "${second.url}", options: { stream_usage: false } }
 models:
   gone-first: { kind: chat, routes: [{ provider: gone }, { provider: second }] }
@@ -33,6 +37,8 @@ models:
   nowhere: { kind: chat, routes: [{ provider: gone }] }
   narrow: { kind: chat, routes: [{ provider: narrow }, { provider: second }] }
   alone: { kind: chat, routes: [{ provider: narrow }] }
+  many: { kind: chat, routes: [{ provider: many }, { provider: second }] }
+  full: { kind: chat, routes: [{ provider: full }, { provider: second }] }
 `,
     );
   });
@@ -139,6 +145,25 @@ models:
     expect(failed()).not.toHaveProperty('error');
     await switches.resume('first');
     expect(await waitUntil(async () => (await ask('keyed')).status === 200, { timeoutMs: 30_000 })).toBe(true);
+  });
+
+  it('stops after six calls', async () => {
+    first!.answer = json({ error: { message: 'no' } }, 500);
+    expect((await ask('many')).status).toBe(500);
+    expect([first?.received.length, second?.received.length]).toEqual([6, 0]);
+  });
+
+  it('asks the next route when a provider has no capacity left, however many keys it has', async () => {
+    let finish: () => void = () => undefined;
+    first!.answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: {}\n\n');
+      finish = () => void response.end('data: [DONE]\n\n');
+    };
+    const held = await ask('full', { stream: true });
+    expect((await ask('full')).status).toBe(200);
+    expect([first?.received.length, second?.received.length]).toEqual([1, 1]);
+    finish();
+    await held.text();
   });
 
   it('keeps to the limits of a provider until an answer has ended', async () => {

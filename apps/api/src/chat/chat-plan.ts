@@ -6,9 +6,6 @@ import type { ResponseHolder } from '#routing/stored-responses.js';
 /** A server of a provider, one of its keys, and the model there. */
 export type Attempt = Pick<Candidate, 'provider' | 'key' | 'model'>;
 
-/** Limits how many refusals a caller waits for, however many routes and keys there are. */
-const MAX_ATTEMPTS = 6;
-
 /**
  * The order in which this process calls providers and their keys for a chat. Nothing is injected: it uses its own
  * randomness and clock, which tests replace.
@@ -43,10 +40,10 @@ export class ChatPlan {
     const planned = candidatesOf(model.ranks, catalog, { random: this.random, first: () => rotation }, region);
     const open = planned.filter(({ provider }) => !isDrained(provider));
     const all = holder === undefined ? open : heldBy(holder, catalog, open);
-    if (this.coolingDown.size === 0) return all.slice(0, MAX_ATTEMPTS);
+    if (this.coolingDown.size === 0) return all;
     const ready = all.filter((one) => !this.isCoolingDown(one));
     const resting = all.filter((one) => this.isCoolingDown(one));
-    return [...ready, ...resting].slice(0, MAX_ATTEMPTS);
+    return [...ready, ...resting];
   }
 
   /** Avoids a key that was refused or rate-limited, for so many seconds. */
