@@ -1,6 +1,6 @@
 import type { Catalog, ModelEntry } from '#catalog/catalog.js';
 import { serverId, serverOf, type ProviderEntry } from '#providers/provider-entry.js';
-import { candidatesOf, type Candidate } from '#routing/route-plan.js';
+import { candidatesOf, type Candidate, type Chance } from '#routing/route-plan.js';
 import type { ResponseHolder } from '#routing/stored-responses.js';
 
 /** A server of a provider, one of its keys, and the model there. */
@@ -37,7 +37,13 @@ export class ChatPlan {
     region?: string,
   ): Attempt[] {
     const rotation = this.rotation++;
-    const planned = candidatesOf(model.ranks, catalog, { random: this.random, first: () => rotation }, region);
+    const chance: Chance = {
+      random: this.random,
+      firstServer: () => rotation,
+      // After each round of the servers; in step with them, some servers would never be called with some keys first.
+      firstKey: (_server, _count, servers) => Math.floor(rotation / servers),
+    };
+    const planned = candidatesOf(model.ranks, catalog, chance, region);
     const open = planned.filter(({ provider }) => !isDrained(provider));
     const all = holder === undefined ? open : heldBy(holder, catalog, open);
     if (this.coolingDown.size === 0) return all;
