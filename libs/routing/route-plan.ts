@@ -69,6 +69,14 @@ export function assertServedIn(
   throw new AppError('invalid_value', `${name} is not served in the region ${pin}: ${others}.`, { param });
 }
 
+/** The regions in which the model's routes call this server; empty when none does. */
+export function regionsAt({ ranks }: ModelEntry, server: ProviderEntry): (string | undefined)[] {
+  return ranks
+    .flat()
+    .filter((route) => route.provider === server.name && serves(route, server))
+    .map((route) => regionOf(route, server));
+}
+
 /** Candidates in a row that are equal but for server and key, from which the limiter chooses. */
 export function poolsOf<One extends Pick<Candidate, 'provider' | 'model'>>(candidates: readonly One[]): One[][] {
   const pools: One[][] = [];
