@@ -197,7 +197,9 @@ export class CallUpstreams {
       firstByteMs: this.config.firstByteMs,
       signal,
     });
-    const hidden = [...(provider.baseUrl === undefined ? [] : [new URL(provider.baseUrl).hostname]), key?.secret ?? ''];
+    const host = provider.baseUrl === undefined ? [] : [new URL(provider.baseUrl).hostname];
+    // With Entra, the key's secret is not what was sent.
+    const hidden = [...host, ...(answer.credentials ?? []), key?.secret ?? ''];
     const isError = answer.status < 200 || answer.status >= 300;
     return isError ? { refusal: await readRefusal(answer, hidden) } : openAnswer(answer, hidden);
   }
