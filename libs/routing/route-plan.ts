@@ -21,8 +21,10 @@ export interface Candidate {
 export interface Chance {
   /** 0 <= x < 1; called for each route of a rank in turn. */
   random(): number;
-  /** Which one of so many servers of the provider, or keys of one of them, comes first: any whole number from 0. */
-  first(name: string, count: number): number;
+  /** Which one of so many servers of the provider comes first: any whole number from 0. */
+  firstServer(provider: string, count: number): number;
+  /** Which one of so many keys of a server comes first: any whole number from 0; `servers`: how many are in turn. */
+  firstKey(server: string, count: number, servers: number): number;
 }
 
 /** What a request requires of a route. */
@@ -47,8 +49,7 @@ export interface RouteNeeds {
 export function candidatesOf(ranks: ModelEntry['ranks'], catalog: Catalog, chance: Chance, pin?: string): Candidate[] {
   return ranks
     .flatMap((rank) => byWeight(rank, () => chance.random()))
-    .flatMap((route) => withEachServer(route, catalog, chance))
-    .filter(({ region }) => pin === undefined || region === pin);
+    .flatMap((route) => withEachServer(route, catalog, chance, pin));
 }
 
 /** Throws AppError `invalid_value`, which names the regions, when the model has no server in the one that is pinned. */
@@ -66,6 +67,14 @@ export function assertServedIn(
   if (regions.includes(pin)) return;
   const others = regions.length === 0 ? 'it has no region' : `its regions are ${regions.join(', ')}`;
   throw new AppError('invalid_value', `${name} is not served in the region ${pin}: ${others}.`, { param });
+}
+
+/** The regions in which the model's routes call this server; empty when none does. */
+export function regionsAt({ ranks }: ModelEntry, server: ProviderEntry): (string | undefined)[] {
+  return ranks
+    .flat()
+    .filter((route) => route.provider === server.name && serves(route, server))
+    .map((route) => regionOf(route, server));
 }
 
 /** Candidates in a row that are equal but for server and key, from which the limiter chooses. */
@@ -96,10 +105,8 @@ export function routePlan(model: ModelEntry, catalog: Catalog, needs: RouteNeeds
     throw new AppError('unsupported_parameter', text, { param: 'strict' });
   }
   let drawn = 0;
-  const chance: Chance = {
-    random: () => share(`${seed} ${drawn++}`),
-    first: (name, count) => (count < 2 ? 0 : Math.floor(share(`${seed} ${name}`) * count)),
-  };
+  const first = (name: string, count: number) => (count < 2 ? 0 : Math.floor(share(`${seed} ${name}`) * count));
+  const chance: Chance = { random: () => share(`${seed} ${drawn++}`), firstServer: first, firstKey: first };
   const found = candidatesOf(left, catalog, chance, needs.region);
   if (found.length === 0 && needs.region !== undefined) {
     const text = `No provider in the region ${needs.region} can generate this request with ${model.name}.`;
@@ -164,13 +171,16 @@ function byWeight(rank: readonly Route[], random: () => number): readonly Route[
 }
 
 /** Each server with one key, then each with its next key: after a failure, another server is more likely to work. */
-function withEachServer(route: Route, catalog: Catalog, chance: Chance): Candidate[] {
+function withEachServer(route: Route, catalog: Catalog, chance: Chance, pin: string | undefined): Candidate[] {
   const { provider: name, model, sizes } = route;
   const all = catalog.providers.get(name)?.servers ?? [];
-  const usable = all.filter((server) => route.region === undefined || regionOf(route, server) === route.region);
+  // Those that are not called take no turns.
+  const usable = all.filter(
+    (server) => serves(route, server) && (pin === undefined || regionOf(route, server) === pin),
+  );
   if (usable.length === 0) return [];
-  const servers = rotated(usable, chance.first(name, usable.length));
-  const calls = servers.map((server) => ({ server, keys: keysInTurn(server, chance) }));
+  const servers = rotated(usable, chance.firstServer(name, usable.length));
+  const calls = servers.map((server) => ({ server, keys: keysInTurn(server, chance, usable.length) }));
   const rounds = Math.max(...calls.map(({ keys }) => keys.length));
   return Array.from({ length: rounds }, (_, round) => round).flatMap((round) =>
     calls.flatMap(({ server, keys }) =>
@@ -181,13 +191,18 @@ function withEachServer(route: Route, catalog: Catalog, chance: Chance): Candida
   );
 }
 
+/** Whether the route may call this server of its provider. */
+function serves(route: Route, server: ProviderEntry): boolean {
+  return route.region === undefined || regionOf(route, server) === route.region;
+}
+
 function regionOf(route: Route, server: ProviderEntry): string | undefined {
   return server.region ?? route.region;
 }
 
-function keysInTurn(server: ProviderEntry, chance: Chance): readonly (ProviderKey | undefined)[] {
+function keysInTurn(server: ProviderEntry, chance: Chance, servers: number): readonly (ProviderKey | undefined)[] {
   if (server.keys.length === 0) return [undefined];
-  return rotated(server.keys, chance.first(serverId(server), server.keys.length));
+  return rotated(server.keys, chance.firstKey(serverId(server), server.keys.length, servers));
 }
 
 function rotated<T>(all: readonly T[], first: number): T[] {

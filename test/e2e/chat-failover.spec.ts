@@ -9,6 +9,9 @@ import { databaseOf } from '../support/open-prisma.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 const GOOD = json({ id: 'good', choices: [] });
+const CLIENT_SECRET = 'key-b~client-secret';
+/** More than a chat may try. */
+const SEVEN_KEYS = Array.from({ length: 7 }, (_, n) => `{ env: KEY_A, name: k${n} }`).join(', ');
 
 /** Two servers, the first with two keys, and before them one that is not there. */
 describe('a chat whose provider fails', () => {
@@ -25,6 +28,13 @@ describe('a chat whose provider fails', () => {
   gone: { type: openai, base_url: "http://127.0.0.1:${await freePort()}/v1" }
   first: { type: openai, base_url: "${first.url}", keys: [{ env: KEY_A }, { env: KEY_B }] }
   narrow: { type: openai, base_url: "${first.url}", keys: [{ env: KEY_A }], limits: { concurrency: 1 } }
+  many: { type: openai, base_url: "${first.url}", keys: [${SEVEN_KEYS}] }
+  full: { type: openai, base_url: "${first.url}", keys: [${SEVEN_KEYS}], limits: { concurrency: 1 } }
+  entra:
+    type: openai
+    base_url: "${first.url}"
+    keys: [{ env: KEY_B }]
+    options: { auth: entra, tenant: contoso.example, client_id: app-1, login_url: "${new URL(second.url).origin}" }
   second: { type: openai, base_url: "${second.url}", options: { stream_usage: false } }
 models:
   gone-first: { kind: chat, routes: [{ provider: gone }, { provider: second }] }
@@ -33,6 +43,9 @@ models:
   nowhere: { kind: chat, routes: [{ provider: gone }] }
   narrow: { kind: chat, routes: [{ provider: narrow }, { provider: second }] }
   alone: { kind: chat, routes: [{ provider: narrow }] }
+  entra: { kind: chat, routes: [{ provider: entra }] }
+  many: { kind: chat, routes: [{ provider: many }, { provider: second }] }
+  full: { kind: chat, routes: [{ provider: full }, { provider: second }] }
 `,
     );
   });
@@ -45,7 +58,7 @@ models:
     platform = await startApiPlatform({
       MODELS_FILE: join(folder, 'models.yaml'),
       KEY_A: 'key-a',
-      KEY_B: 'key-b',
+      KEY_B: CLIENT_SECRET,
       CHAT_FIRST_BYTE_TIMEOUT_MS: '8000',
     });
     for (const upstream of [first, second]) {
@@ -82,7 +95,7 @@ models:
 
   it('takes turns among the keys that work', async () => {
     for (let n = 0; n < 4; n++) await (await ask('keyed')).text();
-    expect(keysAt(first)).toEqual(['key-a', 'key-b', 'key-a', 'key-b'].map((key) => `Bearer ${key}`));
+    expect(keysAt(first)).toEqual(['key-a', CLIENT_SECRET, 'key-a', CLIENT_SECRET].map((key) => `Bearer ${key}`));
   });
 
   it.each([402, 429, 500, 502, 503])('asks the next route after both keys got %d', async (status) => {
@@ -139,6 +152,37 @@ models:
     expect(failed()).not.toHaveProperty('error');
     await switches.resume('first');
     expect(await waitUntil(async () => (await ask('keyed')).status === 200, { timeoutMs: 30_000 })).toBe(true);
+  });
+
+  it('hides a token of Microsoft Entra that the provider quotes, and the secret behind it', async () => {
+    const token = 'eyJ0eXAi.eyJhdWQi.c2lnbmF0dXJl';
+    second!.answer = json({ token_type: 'Bearer', expires_in: 3_599, access_token: token });
+    first!.answer = json({ error: { message: `${token} of ${CLIENT_SECRET} is for another resource` } }, 400);
+    const response = await ask('entra');
+    expect(keysAt(first)).toEqual([`Bearer ${token}`]);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: { message: '[redacted] of [redacted] is for another resource' },
+    });
+  });
+
+  it('stops after six calls', async () => {
+    first!.answer = json({ error: { message: 'no' } }, 500);
+    expect((await ask('many')).status).toBe(500);
+    expect([first?.received.length, second?.received.length]).toEqual([6, 0]);
+  });
+
+  it('asks the next route when a provider has no capacity left, however many keys it has', async () => {
+    let finish: () => void = () => undefined;
+    first!.answer = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: {}\n\n');
+      finish = () => void response.end('data: [DONE]\n\n');
+    };
+    const held = await ask('full', { stream: true });
+    expect((await ask('full')).status).toBe(200);
+    expect([first?.received.length, second?.received.length]).toEqual([1, 1]);
+    finish();
+    await held.text();
   });
 
   it('keeps to the limits of a provider until an answer has ended', async () => {

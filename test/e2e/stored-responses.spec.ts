@@ -25,7 +25,14 @@ describe('a stored response', () => {
       `providers:
   first: { type: openai, base_url: "${first}", keys: [{ env: KEY_A, name: a }, { env: KEY_B, name: b }] }
   second: { type: openai, base_url: "${second}", keys: [{ env: KEY_A, name: a }, { env: KEY_B, name: b }] }
+  spread:
+    type: openai
+    servers:
+      - { name: here, base_url: "${first}", keys: [{ env: KEY_A, name: a }], region: eu }
+      - { name: there, base_url: "${second}", keys: [{ env: KEY_A, name: a }], region: us }
 models:
+  spread: { kind: chat, routes: [{ provider: spread }] }
+  eu-only: { kind: chat, routes: [{ provider: spread, region: eu }] }
   both: { kind: chat, routes: [{ provider: first, weight: 1 }, { provider: second, weight: 1 }] }
   second: { kind: chat, routes: [{ provider: second }] }
   priced:
@@ -48,10 +55,11 @@ models:
     }
   });
 
-  const create = async (fields: object = {}, key?: string): Promise<Response> =>
+  const create = async (fields: object = {}, key?: string, region?: string): Promise<Response> =>
     platform.call(RESPONSES, {
       body: { model: 'both', input: 'hi', ...fields },
       ...(key === undefined ? {} : { key }),
+      ...(region === undefined ? {} : { headers: { 'x-darkroom-region': region } }),
     });
   const idOf = async (response: Response): Promise<string> => ((await response.json()) as { id: string }).id;
   const received = (): { path: string; url: string; key: unknown; body: string }[] =>
@@ -191,6 +199,56 @@ models:
       { code: 'previous_response_not_found', message: expect.stringContaining('no provider of second holds it') },
     ]);
     expect(await errorOf(await create({ previous_response_id: 7 }))).toMatchObject([400, { code: 'invalid_type' }]);
+  });
+
+  it.each([
+    ['first', 'removed'],
+    ['spread', 'removed'],
+    ['removed', null],
+  ])('is unknown once its server is no longer listed: %s/%s', async (provider, server) => {
+    const model = provider === 'spread' ? 'spread' : 'both';
+    const id = await idOf(await create({ model }));
+    const moved = `${id}_moved`;
+    await platform.pool.query(
+      `INSERT INTO stored_responses (account_id, id, api_key_id, model, provider, provider_key, provider_server, tokens, expires_at)
+       SELECT account_id, $2, api_key_id, model, $3, provider_key, $4, tokens, expires_at FROM stored_responses WHERE id = $1`,
+      [id, moved, provider, server],
+    );
+    for (const [method, below] of [
+      ['GET', ''],
+      ['DELETE', ''],
+      ['POST', '/cancel'],
+      ['GET', '/input_items'],
+    ] as const) {
+      expect(await errorOf(await platform.call(`${RESPONSES}/${moved}${below}`, { method }))).toEqual(notFound(moved));
+    }
+    expect(await errorOf(await create({ model, previous_response_id: moved }))).toMatchObject([
+      400,
+      { code: 'previous_response_not_found', param: 'previous_response_id' },
+    ]);
+    expect(received()).toHaveLength(1);
+  });
+
+  it('is continued in its region only, and read from any', async () => {
+    const id = await idOf(await create({ model: 'spread' }, undefined, 'us'));
+    const continuing = { model: 'spread', previous_response_id: id };
+    expect((await create(continuing, undefined, 'us')).status).toBe(200);
+    expect((await create(continuing)).status).toBe(200);
+    expect(await errorOf(await create(continuing, undefined, 'eu'))).toMatchObject([
+      400,
+      {
+        code: 'invalid_value',
+        param: 'x-darkroom-region',
+        message: `Previous response with id '${id}' is held outside the region eu.`,
+      },
+    ]);
+    expect(await errorOf(await create({ ...continuing, model: 'eu-only' }))).toMatchObject([
+      400,
+      { code: 'previous_response_not_found', message: expect.stringContaining('no provider of eu-only holds it') },
+    ]);
+    const headers = { 'x-darkroom-region': 'eu' };
+    expect((await platform.call(`${RESPONSES}/${id}`, { headers })).status).toBe(200);
+    expect(upstreams.map(({ received: calls }) => calls.length)).toEqual([0, 4]);
   });
 
   it('counts in the estimate of one that continues it', async () => {

@@ -28,6 +28,8 @@ export interface ChatResponse {
   /** Names are in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: Readable;
+  /** The credentials that were sent, which a provider may quote; absent: none. */
+  readonly credentials?: readonly string[];
 }
 
 /** The call never reached the provider, so nothing was generated. */

@@ -64,11 +64,12 @@ export class OpenAiChat implements ChatProvider {
         throw wasNeverSent(error) ? new ChatNotSent('the provider could not be reached', { cause: error }) : error;
       });
     if (statusCode === 401) credentials.rejected(shown);
+    const sent = Object.values(shown).map((value) => value.replace(/^Bearer /, ''));
     // Callers get the response as they asked for it, and its usage is read.
     const { 'content-encoding': encoding, ...rest } = headers;
-    if (encoding === undefined) return { status: statusCode, headers, body };
+    if (encoding === undefined) return { status: statusCode, headers, body, credentials: sent };
     const { 'content-length': _encodedLength, ...plain } = rest;
-    return { status: statusCode, headers: plain, body: decodedBody(body, encoding) };
+    return { status: statusCode, headers: plain, body: decodedBody(body, encoding), credentials: sent };
   }
 
   async close(): Promise<void> {

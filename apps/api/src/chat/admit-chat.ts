@@ -5,14 +5,16 @@ import { findModel, type Catalog, type ModelEntry } from '#catalog/catalog.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { endedText } from '#catalog/ending-models.js';
 import { AppError } from '#contract/app-error.js';
+import { REGION_HEADER } from '#contract/region.js';
 import { overloaded } from '#contract/unavailable.js';
-import { assertServedIn } from '#routing/route-plan.js';
+import { assertServedIn, regionsAt } from '#routing/route-plan.js';
 import { StoredResponses, type StoredResponse } from '#routing/stored-responses.js';
 import { LinkSigner } from '#storage/signed-link.js';
 import { callerOf, mayUseModel } from '../auth/caller.js';
 import { BodyMemory, BodyReservation } from '../common/fastify/body-memory.js';
 import { sourceOf } from '../common/source-of.js';
 import { ChatBudget } from './chat-budget.js';
+import { holdingServer, type HoldingServer } from './chat-plan.js';
 import type { ChatRequest } from './chat-request.js';
 import { OpenChats } from './open-chats.js';
 import { PassChat, type StoredResponseCall } from './pass-chat.js';
@@ -78,43 +80,55 @@ export class AdmitChat {
   }
 
   /**
-   * Passes a call about a response to the provider that holds it. Throws AppError `response_not_found` when it is
-   * unknown, or not the caller's, and like `pass`.
+   * Passes a call about a response to the server that holds it, also outside a pinned region, because it generates
+   * nothing. Throws AppError `response_not_found` when it is unknown, not the caller's, or its server is gone, and like
+   * `pass`.
    */
   async passStored(request: FastifyRequest, reply: FastifyReply, id: string, call: StoredResponseCall): Promise<void> {
     const catalog = this.catalogs.current;
-    const holder = await this.stored(request, id);
-    if (holder === undefined || !catalog.providers.has(holder.provider)) {
+    const found = await this.stored(request, id);
+    const holder = found && holdingServer(found, catalog);
+    if (holder === undefined) {
       throw new AppError('response_not_found', `Response with id '${shown(id)}' not found.`);
     }
     const source = sourceOf(request);
     const leave = this.open.enter(source);
     try {
       const memory = new BodyReservation(this.memory, source);
-      await this.chats.passStored(request, reply, call, { catalog, memory, holder });
+      await this.chats.passStored(request, reply, call, { memory, holder });
     } finally {
       leave();
     }
   }
 
-  /** Who holds the response that a chat continues. Throws AppError `previous_response_not_found`. */
+  /**
+   * Which server holds the response that a chat continues. Throws AppError `previous_response_not_found`, and
+   * `invalid_value` when only the pinned region rules that server out.
+   */
   private async holderOf(
     request: FastifyRequest,
     { previousId }: ChatRequest,
-    { model }: NamedModel,
-  ): Promise<StoredResponse | undefined> {
+    { model, catalog }: NamedModel,
+  ): Promise<(HoldingServer & Pick<StoredResponse, 'tokens'>) | undefined> {
     if (previousId === undefined) return undefined;
-    const holder = await this.stored(request, previousId);
+    const found = await this.stored(request, previousId);
     const param = 'previous_response_id';
-    if (holder === undefined) {
+    if (found === undefined) {
       const text = `Previous response with id '${shown(previousId)}' not found.`;
       throw new AppError('previous_response_not_found', text, { param });
     }
-    if (!model.ranks.flat().some(({ provider }) => provider === holder.provider)) {
+    const holder = holdingServer(found, catalog);
+    const regions = holder === undefined ? [] : regionsAt(model, holder.server);
+    if (holder === undefined || regions.length === 0) {
       const text = `Previous response with id '${shown(previousId)}' not found: no provider of ${model.name} holds it.`;
       throw new AppError('previous_response_not_found', text, { param });
     }
-    return holder;
+    const { region } = callerOf(request);
+    if (region !== undefined && !regions.includes(region)) {
+      const text = `Previous response with id '${shown(previousId)}' is held outside the region ${region}.`;
+      throw new AppError('invalid_value', text, { param: REGION_HEADER });
+    }
+    return { ...holder, tokens: found.tokens };
   }
 
   /** A response that the caller's key may read; undefined for any other. */

@@ -21,6 +21,8 @@ import type { ChatSignals } from './watch-chat.js';
 /** Seconds to avoid a key: after it was refused, and after no connection or a rate limit without a Retry-After. */
 const REFUSED_REST = 60;
 const BUSY_REST = 5;
+/** Limits how many refusals a caller waits for, however many routes and keys there are. */
+const MAX_ATTEMPTS = 6;
 /** Statuses that concern the key. */
 const KEY_REFUSED: ReadonlySet<number> = new Set([401, 402, 403, 429]);
 /** Retry delay in ms when all providers are drained. */
@@ -119,8 +121,9 @@ export class CallUpstreams {
     let last: Called | undefined;
     let refused: Refused | undefined;
     let lastFailure: unknown;
+    let made = 0;
     let ahead = call.attempts(this.plan, this.limiter.isDrained);
-    while (!gone.aborted) {
+    while (made < MAX_ATTEMPTS && !gone.aborted) {
       const [pool] = poolsOf(ahead);
       const [first, ...others] = pool ?? [];
       if (first === undefined) break;
@@ -131,6 +134,7 @@ export class CallUpstreams {
         continue;
       }
       ahead = ahead.filter((attempt) => attempt !== permit.option);
+      made += 1;
       last = await this.callOne(permit.option, sent, passOn);
       endPermit(permit, last, sent.signal);
       if (!mayCallAnother(last)) return last;
@@ -193,7 +197,9 @@ export class CallUpstreams {
       firstByteMs: this.config.firstByteMs,
       signal,
     });
-    const hidden = [...(provider.baseUrl === undefined ? [] : [new URL(provider.baseUrl).hostname]), key?.secret ?? ''];
+    const host = provider.baseUrl === undefined ? [] : [new URL(provider.baseUrl).hostname];
+    // With Entra, the key's secret is not what was sent.
+    const hidden = [...host, ...(answer.credentials ?? []), key?.secret ?? ''];
     const isError = answer.status < 200 || answer.status >= 300;
     return isError ? { refusal: await readRefusal(answer, hidden) } : openAnswer(answer, hidden);
   }

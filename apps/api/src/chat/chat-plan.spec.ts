@@ -6,7 +6,14 @@ const CATALOG = parseCatalog(
   a: { type: openai, keys: [{ name: k1, env: KEY }, { name: k2, env: KEY }] }
   b: { type: openai }
   c: { type: openai }
+  pool:
+    type: openai
+    servers:
+      - { name: x, keys: [{ name: k1, env: KEY }, { name: k2, env: KEY }], region: eu }
+      - { name: y, keys: [{ name: k1, env: KEY }, { name: k2, env: KEY }], region: eu }
+      - { name: z, keys: [{ name: k1, env: KEY }, { name: k2, env: KEY }], region: us }
 models:
+  pooled: { kind: chat, routes: [{ provider: pool }, { provider: b }] }
   m: { kind: chat, routes: [{ provider: a }, { provider: b, weight: 3 }, { provider: c, weight: 1, model: other }] }
 `,
   'test',
@@ -32,6 +39,21 @@ describe('ChatPlan', () => {
     expect(names()).toEqual(['ak1', 'ak2', 'b', 'c']);
     next = [0.9, 0.1];
     expect(names()).toEqual(['ak2', 'ak1', 'c', 'b']);
+  });
+
+  it('asks each server with each of its keys first, equally often, also within a region', () => {
+    const model = CATALOG.models.get('pooled')!;
+    const firstsOf = (count: number, region?: string): string[] =>
+      Array.from({ length: count }, () => plan.attempts(model, CATALOG, undefined, undefined, region)[0]!)
+        .map(({ provider, key }) => `${provider.server} ${key?.name}`)
+        .sort();
+    expect(firstsOf(12)).toEqual(['x k1', 'x k2', 'y k1', 'y k2', 'z k1', 'z k2'].flatMap((pair) => [pair, pair]));
+    expect(firstsOf(8, 'eu')).toEqual(['x k1', 'x k2', 'y k1', 'y k2'].flatMap((pair) => [pair, pair]));
+  });
+
+  it('plans every server and key, however many there are before the last route', () => {
+    const planned = plan.attempts(CATALOG.models.get('pooled')!, CATALOG);
+    expect(planned.map(({ provider }) => provider.name)).toEqual([...Array<string>(6).fill('pool'), 'b']);
   });
 
   it('gives each route of a rank its share', () => {

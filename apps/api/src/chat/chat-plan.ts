@@ -1,13 +1,10 @@
 import type { Catalog, ModelEntry } from '#catalog/catalog.js';
 import { serverId, serverOf, type ProviderEntry } from '#providers/provider-entry.js';
-import { candidatesOf, type Candidate } from '#routing/route-plan.js';
+import { candidatesOf, type Candidate, type Chance } from '#routing/route-plan.js';
 import type { ResponseHolder } from '#routing/stored-responses.js';
 
 /** A server of a provider, one of its keys, and the model there. */
 export type Attempt = Pick<Candidate, 'provider' | 'key' | 'model'>;
-
-/** Limits how many refusals a caller waits for, however many routes and keys there are. */
-const MAX_ATTEMPTS = 6;
 
 /**
  * The order in which this process calls providers and their keys for a chat. Nothing is injected: it uses its own
@@ -30,23 +27,29 @@ export class ChatPlan {
 
   /**
    * Ranks in order, routes of a rank by weight, a provider's servers and their keys in rotation; avoided keys come last. With `holder`,
-   * only its provider, and only its key as long as there is one; with `region`, only servers there.
+   * only its server, and only its key as long as there is one; with `region`, only servers there.
    */
   attempts(
     model: ModelEntry,
     catalog: Catalog,
     isDrained: (server: ProviderEntry) => boolean = () => false,
-    holder?: ResponseHolder,
+    holder?: HoldingServer,
     region?: string,
   ): Attempt[] {
     const rotation = this.rotation++;
-    const planned = candidatesOf(model.ranks, catalog, { random: this.random, first: () => rotation }, region);
+    const chance: Chance = {
+      random: this.random,
+      firstServer: () => rotation,
+      // After each round of the servers; in step with them, some servers would never be called with some keys first.
+      firstKey: (_server, _count, servers) => Math.floor(rotation / servers),
+    };
+    const planned = candidatesOf(model.ranks, catalog, chance, region);
     const open = planned.filter(({ provider }) => !isDrained(provider));
-    const all = holder === undefined ? open : heldBy(holder, catalog, open);
-    if (this.coolingDown.size === 0) return all.slice(0, MAX_ATTEMPTS);
+    const all = holder === undefined ? open : heldBy(holder, open);
+    if (this.coolingDown.size === 0) return all;
     const ready = all.filter((one) => !this.isCoolingDown(one));
     const resting = all.filter((one) => this.isCoolingDown(one));
-    return [...ready, ...resting].slice(0, MAX_ATTEMPTS);
+    return [...ready, ...resting];
   }
 
   /** Avoids a key that was refused or rate-limited, for so many seconds. */
@@ -64,30 +67,36 @@ export class ChatPlan {
   }
 }
 
-/** The provider that holds a response, with its key, or with all of them once that is gone. */
-export function attemptsAt(holder: ResponseHolder, catalog: Catalog): Attempt[] {
-  const server = holdingServer(holder, catalog);
-  if (server === undefined) return [];
+/** The server that holds a response, and the name of the key that created it; null for a server without keys. */
+export interface HoldingServer extends Pick<ResponseHolder, 'providerKey'> {
+  readonly server: ProviderEntry;
+}
+
+/** Undefined when the catalog no longer has the server. */
+export function holdingServer(
+  { provider, providerKey, providerServer }: ResponseHolder,
+  { providers }: Catalog,
+): HoldingServer | undefined {
+  const known = providers.get(provider);
+  const server = known && serverOf(known, providerServer ?? undefined);
+  return server && { server, providerKey };
+}
+
+/** The server that holds a response, with its key, or with all of them once that is gone. */
+export function attemptsAt(holder: HoldingServer): Attempt[] {
+  const { server } = holder;
   const keys = server.keys.length === 0 ? [undefined] : server.keys;
   return heldBy(
     holder,
-    catalog,
     keys.map((key) => ({ provider: server, key, model: '' })),
   );
 }
 
 /** Only the calls to the server that has the response, with its key as long as there is one. */
-function heldBy<One extends Attempt>(holder: ResponseHolder, catalog: Catalog, all: readonly One[]): One[] {
-  const { providerKey } = holder;
-  const server = holdingServer(holder, catalog);
+function heldBy<One extends Attempt>({ server, providerKey }: HoldingServer, all: readonly One[]): One[] {
   const there = all.filter(({ provider }) => provider === server);
   const exact = there.filter(({ key }) => (key?.name ?? null) === providerKey);
   return exact.length > 0 ? exact : there;
-}
-
-function holdingServer({ provider, providerServer }: ResponseHolder, { providers }: Catalog) {
-  const known = providers.get(provider);
-  return known && serverOf(known, providerServer ?? undefined);
 }
 
 function nameOf({ provider, key }: Attempt): string {

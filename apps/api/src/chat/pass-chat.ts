@@ -3,14 +3,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Catalog, ModelEntry } from '#catalog/catalog.js';
 import type { ChatResponse } from '#providers/chat/chat-provider.js';
 import { serverId } from '#providers/provider-entry.js';
-import type { ResponseHolder } from '#routing/stored-responses.js';
 import { Logger } from '#telemetry/logger.js';
 import { callerOf, taskOwnerOf, type TaskOwner } from '../auth/caller.js';
 import { Draining } from '../common/draining.js';
 import type { BodyReservation } from '../common/fastify/body-memory.js';
 import { RESPONSES } from './chat-api.js';
 import { CallUpstreams, type ChatToSend, type PassedOn, type UpstreamCall } from './call-upstreams.js';
-import { attemptsAt, type Attempt } from './chat-plan.js';
+import { attemptsAt, type Attempt, type HoldingServer } from './chat-plan.js';
 import { estimatedInput } from './chat-estimate.js';
 import { bodyFor, valueFor, type ChatRequest } from './chat-request.js';
 import { ChatUsageLog } from './chat-usage-log.js';
@@ -29,8 +28,8 @@ interface ChatService {
   readonly unused: () => void;
   /** Counts what is held of the response. */
   readonly memory: BodyReservation;
-  /** The provider that holds the response which the chat continues. */
-  readonly holder: ResponseHolder | undefined;
+  /** The server that holds the response which the chat continues. */
+  readonly holder: HoldingServer | undefined;
 }
 
 /** A call about a response that a provider stores. */
@@ -93,7 +92,7 @@ export class PassChat {
     request: FastifyRequest,
     reply: FastifyReply,
     stored: StoredResponseCall,
-    { catalog, memory, holder }: Pick<ChatService, 'catalog' | 'memory'> & { readonly holder: ResponseHolder },
+    { memory, holder }: Pick<ChatService, 'memory'> & { readonly holder: HoldingServer },
   ): Promise<void> {
     const caller = taskOwnerOf(callerOf(request));
     const call: UpstreamCall = {
@@ -103,7 +102,7 @@ export class PassChat {
       bodyFor: () => [],
       valueFor: () => undefined,
       isChat: false,
-      attempts: (_plan, isDrained) => attemptsAt(holder, catalog).filter(({ provider }) => !isDrained(provider)),
+      attempts: (_plan, isDrained) => attemptsAt(holder).filter(({ provider }) => !isDrained(provider)),
     };
     const relaying = { api: RESPONSES, hideUsage: false, afterHangupBytes: 0, memory };
     await this.watch.during(request, reply, false, async (signals) => {

@@ -20,7 +20,7 @@ export interface Refusal {
   readonly status: number;
   readonly headers: ChatResponse['headers'];
   readonly text: string;
-  /** Names that callers must not see: of the provider's host and key. */
+  /** Texts that callers must not see: the provider's host and credentials. */
   readonly hidden?: readonly string[];
 }
 
