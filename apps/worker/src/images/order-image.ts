@@ -2,14 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { findModel, modelOf, type Catalog } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import { mayStartAgain, type ProviderPending } from '#providers/image-provider.js';
-import { serverOf } from '#providers/provider-entry.js';
+import { serverId, serverOf } from '#providers/provider-entry.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { poolsOf, routePlan, type Candidate } from '#routing/route-plan.js';
 import { overlayOf } from '#tasks/row/task.js';
 import type { ClaimedTask } from '#tasks/states/task-transitions.js';
 import { ProviderRegistry } from '../providers/provider-registry.js';
 import { endOf, type Attempt } from './attempt.js';
-import { CallProvider, isOfTheProvider, type CallResult, type OrderedCall } from './call-provider.js';
+import { CallProvider, isOfTheProvider, mayBeTheServer, type CallResult, type OrderedCall } from './call-provider.js';
 import { NoProviderFree } from './failure-verdict.js';
 import { inItsRole, LoadInputs, type LoadedInputs } from './load-inputs.js';
 import { ProviderStarts } from './provider-starts.js';
@@ -126,7 +126,7 @@ export class OrderImage {
 /** Why no provider generated the image: retryable reasons take precedence. */
 class FailedCandidates {
   private failure: ProviderError | undefined;
-  /** Providers, with their models, that rejected the request itself. */
+  /** Providers or servers, with their models, that rejected the request itself. */
   private readonly rejecting = new Set<string>();
   /** When the limiter may permit a call that it rejected. */
   private retryAfterMs = Infinity;
@@ -135,14 +135,16 @@ class FailedCandidates {
     return this.failure !== undefined;
   }
 
-  /** The candidate's provider rejected the request itself, so a call with another key would only repeat that. */
+  /** The candidate's server, or its provider, rejected the request itself, so another call would only repeat that. */
   isPointless({ provider, model }: Candidate): boolean {
-    return this.rejecting.has(`${provider.name} ${model}`);
+    return [provider.name, serverId(provider)].some((id) => this.rejecting.has(`${id} ${model}`));
   }
 
   /** The provider was called, and failed or rejected the request. */
   failed(error: ProviderError, { provider, model }: Candidate): void {
-    if (error.isAboutRequest && !error.retryable) this.rejecting.add(`${provider.name} ${model}`);
+    if (error.isAboutRequest && !error.retryable) {
+      this.rejecting.add(`${mayBeTheServer(error) ? serverId(provider) : provider.name} ${model}`);
+    }
     if (this.failure === undefined || error.retryable) this.failure = error;
   }
 
