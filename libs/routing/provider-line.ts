@@ -132,13 +132,13 @@ export const LINE = `${TURNS}
     keep_wish(wish)
   end
   local function note_loaded(server, work)
-    if work == '' or server.name == '' and server.limit == 0 and server.rate == 0 then return end
+    if work == '' or server.limit == 0 then return end
     call('HSET', loaded, 's:' .. server.name, work)
     call('PEXPIRE', loaded, ${LINE_MS})
   end
   -- Nothing needs to be loaded by a server of which nothing is known: so calls spread over new servers.
   local function is_ready_for(server, work)
-    return work == '' or (call('HGET', loaded, 's:' .. server.name) or work) == work
+    return work == '' or server.limit == 0 or (call('HGET', loaded, 's:' .. server.name) or work) == work
   end
 
   -- In how many ms a task with so many ms left is to ask again, at the earliest in 'ms'.
