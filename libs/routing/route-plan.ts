@@ -59,9 +59,7 @@ export function assertServedIn(
   param: string = REGION_HEADER,
 ): void {
   if (pin === undefined) return;
-  const found = ranks
-    .flat()
-    .flatMap((route) => (providers.get(route.provider)?.servers ?? []).map((server) => regionOf(route, server)));
+  const found = ranks.flat().flatMap((route) => serversOf(route, providers).map((server) => regionOf(route, server)));
   const regions = [...new Set(found)].filter((region) => region !== undefined).sort();
   if (regions.includes(pin)) return;
   const others = regions.length === 0 ? 'it has no region' : `its regions are ${regions.join(', ')}`;
@@ -82,7 +80,7 @@ export function poolsOf<One extends Pick<Candidate, 'provider' | 'model'>>(candi
 
 /**
  * The candidates that can make the image, in the order in which to call them. The same seed gives the same order.
- * Throws AppError when no route of the model can do what is needed.
+ * Throws AppError when no route of the model can do what is needed, or none has a server.
  */
 export function routePlan(model: ModelEntry, catalog: Catalog, needs: RouteNeeds, seed: string): Candidate[] {
   const open = routesOpenTo(model, needs);
@@ -101,11 +99,13 @@ export function routePlan(model: ModelEntry, catalog: Catalog, needs: RouteNeeds
     first: (name, count) => (count < 2 ? 0 : Math.floor(share(`${seed} ${name}`) * count)),
   };
   const found = candidatesOf(left, catalog, chance, needs.region);
-  if (found.length === 0 && needs.region !== undefined) {
+  if (found.length > 0) return found;
+  if (needs.region !== undefined) {
     const text = `No provider in the region ${needs.region} can generate this request with ${model.name}.`;
     throw new AppError('unsupported_parameter', text, { param: REGION_HEADER });
   }
-  return found;
+  // The model existed when the task was accepted, so this is not the caller's error.
+  throw new AppError('interrupted', `No server of its providers can generate an image with ${model.name} anymore.`);
 }
 
 /** The routes of `onlyProvider`, if that is set, else all. Throws AppError when it has no route of the model. */
@@ -166,8 +166,7 @@ function byWeight(rank: readonly Route[], random: () => number): readonly Route[
 /** Each server with one key, then each with its next key: after a failure, another server is more likely to work. */
 function withEachServer(route: Route, catalog: Catalog, chance: Chance): Candidate[] {
   const { provider: name, model, sizes } = route;
-  const all = catalog.providers.get(name)?.servers ?? [];
-  const usable = all.filter((server) => route.region === undefined || regionOf(route, server) === route.region);
+  const usable = serversOf(route, catalog.providers);
   if (usable.length === 0) return [];
   const servers = rotated(usable, chance.first(name, usable.length));
   const calls = servers.map((server) => ({ server, keys: keysInTurn(server, chance) }));
@@ -179,6 +178,12 @@ function withEachServer(route: Route, catalog: Catalog, chance: Chance): Candida
         : [],
     ),
   );
+}
+
+/** The servers that the route may use: those of its region, or all where it names none. */
+function serversOf(route: Route, providers: Catalog['providers']): readonly ProviderEntry[] {
+  const all = providers.get(route.provider)?.servers ?? [];
+  return all.filter((server) => route.region === undefined || regionOf(route, server) === route.region);
 }
 
 function regionOf(route: Route, server: ProviderEntry): string | undefined {
