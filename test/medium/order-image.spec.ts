@@ -513,6 +513,34 @@ models:
       expect(await callsOf(id)).toMatchObject([{ outcome: 'unknown', charged: 'maybe' }]);
     });
 
+    it('loads the catalog again first when this process does not know the server of its job', async () => {
+      const id = await accepted();
+      await worker({ first: slow(1) }).run(id);
+      await due(id);
+      const [before, now] = [
+        CATALOG.replace('first:', 'renamed:').replace('provider: first', 'provider: renamed'),
+        CATALOG,
+      ];
+      let current = parseCatalog(before, 'models.yaml', { KEY: 'secret' });
+      const source = {
+        get current() {
+          return current;
+        },
+      };
+      const seen: ProviderCallContext[] = [];
+      const registry = new ProviderRegistry(
+        source,
+        ({ name }) => vendor(slow(0, seen), name),
+        () => {
+          current = parseCatalog(now, 'models.yaml', { KEY: 'secret' });
+          return Promise.resolve();
+        },
+      );
+      await imageWorker(room, { store, registry }).run(id);
+      expect(await read(id)).toMatchObject({ status: 'completed' });
+      expect(seen.map(({ resumeJobId }) => resumeJobId)).toEqual(['vendor-job-1']);
+    });
+
     it('parks the task again when the process stops while it asks', async () => {
       const id = await accepted();
       await worker({ first: slow(1) }).run(id);

@@ -5,6 +5,7 @@ import { mayStartAgain, type ProviderPending } from '#providers/image-provider.j
 import { serverId, serverOf } from '#providers/provider-entry.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { poolsOf, routePlan, type Candidate } from '#routing/route-plan.js';
+import type { ProviderCall } from '#tasks/row/provider-call.js';
 import { overlayOf } from '#tasks/row/task.js';
 import type { ClaimedTask } from '#tasks/states/task-transitions.js';
 import { ProviderRegistry } from '../providers/provider-registry.js';
@@ -160,10 +161,14 @@ class FailedCandidates {
 }
 
 /**
- * Whether this process's catalog, which may be outdated, is good enough for the task. It is if it has the model, except
- * for a provider test, which needs the entry that an operator just saved.
+ * Whether this process's catalog, which may be outdated, is good enough for the task. It is if it has the model, and the
+ * server and key of a job that is to be fetched; except for a provider test, which needs the entry that an operator just
+ * saved.
  */
-function canOrder({ claimed: { task } }: Attempt, catalog: Catalog): boolean {
+function canOrder({ claimed }: Attempt, catalog: Catalog): boolean {
+  const { task, lastCall, providerCallOpen, providerJobId } = claimed;
+  const hasJob = providerCallOpen && providerJobId !== null && lastCall !== undefined;
+  if (hasJob && placeOf(lastCall, catalog) === undefined) return false;
   return task.options.onlyProvider === undefined && modelOf(catalog, 'image', task.model) !== undefined;
 }
 
@@ -174,19 +179,26 @@ function canOrder({ claimed: { task } }: Attempt, catalog: Catalog): boolean {
 function runningCandidate({ call, claimed }: Attempt, catalog: Catalog): Candidate | undefined {
   const { lastCall, task } = claimed;
   if (call?.providerJobId === undefined || lastCall === undefined) return undefined;
-  const known = catalog.providers.get(lastCall.provider);
-  const provider = known && serverOf(known, lastCall.server);
-  const key = provider?.keys.find(({ name }) => name === lastCall.key);
-  if (provider === undefined || (key === undefined && lastCall.key !== '')) {
+  const place = placeOf(lastCall, catalog);
+  if (place === undefined) {
     throw new AppError(
       'interrupted',
       'The image could not be fetched because the provider that was generating it, its server, or its key, is no longer configured.',
     );
   }
+  const { provider, key } = place;
   const { model } = lastCall;
   const routes = findModel(catalog, task.model)?.ranks.flat() ?? [];
   const sizes = routes.find((route) => route.provider === provider.name && route.model === model)?.sizes;
   return { provider, key, model, sizes };
+}
+
+/** The server and key of a call; undefined when the catalog has no such server, or no such key of it. */
+function placeOf(call: ProviderCall, { providers }: Catalog): Pick<Candidate, 'provider' | 'key'> | undefined {
+  const known = providers.get(call.provider);
+  const provider = known && serverOf(known, call.server);
+  const key = provider?.keys.find(({ name }) => name === call.key);
+  return provider === undefined || (key === undefined && call.key !== '') ? undefined : { provider, key };
 }
 
 /** Throws when an earlier attempt's call has an unknown outcome and may have been charged. */
