@@ -82,6 +82,8 @@ function modelProblems(
         ['routes', index, 'capabilities', 'markup'],
         `is true, but providers of type ${provider.type} take no markup`,
       );
+    if (provider !== undefined && !hasServerIn(provider, route.region))
+      say(['routes', index, 'region'], `is ${route.region}, where ${route.provider} has no server`);
   }
   if (Number.isNaN(Date.parse(model.shutdown_date ?? '1970-01-01'))) say(['shutdown_date'], 'is not a valid date');
   if (model.successors && model.shutdown_date === undefined) say(['successors'], 'needs a shutdown_date');
@@ -95,6 +97,11 @@ function modelProblems(
     if (text !== undefined) say(['extra', field], text);
   }
   return [...problems, ...tooManyImages(name, model, file), ...priceProblems(name, model, file)];
+}
+
+/** Whether a route of the region has a server; it stands for those that name no region. */
+function hasServerIn(provider: ProviderSource, region: string | undefined): boolean {
+  return region === undefined || serversOf(provider).some((server) => (server.region ?? region) === region);
 }
 
 function canSvg(provider: ProviderSource | undefined): boolean {

@@ -436,6 +436,24 @@ models:
     );
   });
 
+  it('refuses a route to a region where its provider has no server', () => {
+    const text = `providers:
+  azure:
+    type: openai
+    servers:
+      - { name: east, base_url: https://a.example/v1, region: us }
+      - { name: west, base_url: https://b.example/v1, region: us }
+  lone: { type: openai, base_url: https://c.example/v1 }
+models:
+  poster: { kind: image, routes: [{ provider: azure, region: eu }, { provider: azure, region: us }, { provider: lone, region: eu }] }
+  talk: { kind: chat, routes: [{ provider: azure, region: asia }] }
+`;
+    expect(problemsOf(text)).toEqual([
+      'line 9: models.poster.routes.0.region is eu, where azure has no server',
+      'line 10: models.talk.routes.0.region is asia, where azure has no server',
+    ]);
+  });
+
   it('has its schema in a file for editors', () => {
     const file = readFileSync(join(import.meta.dirname, '../../models.schema.json'), 'utf8');
     expect(JSON.parse(file)).toEqual(CATALOG_SCHEMA);

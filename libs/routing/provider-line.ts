@@ -23,6 +23,12 @@ export const CHAT_LATE_MS = 2_000;
 
 /** How many waiting tasks are looked at, at most, for one that needs what a server has loaded. */
 const MOST_LOOKS = 50;
+/**
+ * How many waiting tasks a script passes over, at most, because they can't take a place at the server or are with a worker.
+ * Redis does nothing else meanwhile, and a line may have thousands of them. Tasks further back get their places when they
+ * ask, every LONGEST_MS at least.
+ */
+const MOST_SKIPPED = 300;
 
 /** Names of a provider's Redis keys that LINE expects first, and of those of each server that follow, in this order. */
 export const LINE_PARTS = ['waits', 'waiters', 'turns', 'rounds', 'wishes', 'loaded'] as const;
@@ -132,13 +138,14 @@ export const LINE = `${TURNS}
     keep_wish(wish)
   end
   local function note_loaded(server, work)
-    if work == '' or server.name == '' and server.limit == 0 and server.rate == 0 then return end
+    if work == '' or server.limit == 0 then return end
     call('HSET', loaded, 's:' .. server.name, work)
     call('PEXPIRE', loaded, ${LINE_MS})
   end
-  -- Nothing needs to be loaded by a server of which nothing is known: so calls spread over new servers.
+  -- Nothing needs to be loaded by a server of which nothing is known: so calls spread over new servers. One without a
+  -- limit on its calls is never full, so it would keep a kind of work for ever.
   local function is_ready_for(server, work)
-    return work == '' or (call('HGET', loaded, 's:' .. server.name) or work) == work
+    return work == '' or server.limit == 0 or (call('HGET', loaded, 's:' .. server.name) or work) == work
   end
 
   -- In how many ms a task with so many ms left is to ask again, at the earliest in 'ms'.
@@ -171,14 +178,19 @@ export const LINE = `${TURNS}
     end
   end
 
+  local skipped, nobody = 0, {}
   -- Who can take a place now: the one that asks, chats, and all whose jobs are delayed. Others are with a worker, or gone.
   local function next_task(server, asking)
     local given, head, passed, closed = places_given(), nil, {}, {}
     local function look(task)
+      if skipped >= ${MOST_SKIPPED} and task ~= asking then return head or nobody end
       local account, _, _, _, since, job = waiter(task)
       if task == asking or job == '' or job and call('ZSCORE', jobs .. ':delayed', job) then
         local wish = wish_of(task)
-        if wish.servers ~= '*' and not string.find(wish.servers, ',' .. server.name .. ',', 1, true) then return end
+        if wish.servers ~= '*' and not string.find(wish.servers, ',' .. server.name .. ',', 1, true) then
+          skipped = skipped + 1
+          return
+        end
         wish.job, wish.account = job, account
         if is_ready_for(server, wish.work) and not closed[account] then return wish end
         head = head or wish
@@ -188,11 +200,21 @@ export const LINE = `${TURNS}
         passed[#passed + 1] = wish
       elseif not job or now - since > ${BACK_MS} and call('EXISTS', jobs .. ':' .. job) == 0 then
         leave_line(task)
+      else
+        skipped = skipped + 1
       end
     end
     local found = first_of(turns, function(account)
       return first_of(turns_of(account), function(key) return first_of(line_of(account, key), look) end)
     end) or head
+    if found == nobody then
+      -- Nobody near the front can use the place, so the one that asks need not wait for those behind.
+      local account, _, _, _, _, job = waiter(asking or '')
+      if not account then return end
+      found = wish_of(asking)
+      found.job = job
+      return found
+    end
     if found == head then return found end
     for _, wish in ipairs(passed) do
       local by = wish.account == found.account and 'own' or 'overtaken'

@@ -77,6 +77,10 @@ models:
         .map(({ provider, model: name, region: where }) => [serverId(provider), name, where].join(' '))
         .sort();
     expect(found('eu')).toEqual(['azure/sweden other eu', 'lone poster eu']);
+    const onlyUs = { ...model, ranks: model.ranks.slice(0, 1) };
+    expect(() => assertServedIn(onlyUs, catalog, 'eu')).toThrow(
+      'poster is not served in the region eu: its regions are us.',
+    );
     // A route's region is that of the servers which name none.
     expect(found('us')).toEqual(['azure/anywhere poster us', 'azure/east other us', 'azure/east poster us']);
     expect(found()).toHaveLength(6);
@@ -88,6 +92,18 @@ models:
     const plain = serving('{ provider: heavy }');
     expect(() => assertServedIn(modelOf(plain, 'image', 'poster')!, plain, 'eu')).toThrow(
       'poster is not served in the region eu: it has no region.',
+    );
+  });
+
+  it('says so when a route has no server in its region', () => {
+    const catalog = serving('{ provider: heavy }');
+    const heavy = catalog.providers.get('heavy')!;
+    const moved = { ...heavy, servers: heavy.servers.map((server) => ({ ...server, region: 'us' })) };
+    const model = modelOf(catalog, 'image', 'poster')!;
+    const inEurope = { ...model, ranks: model.ranks.map((rank) => rank.map((route) => ({ ...route, region: 'eu' }))) };
+    const providers = new Map(catalog.providers).set('heavy', moved);
+    expect(() => routePlan(inEurope, { ...catalog, providers }, PLAIN, 'task_1 1')).toThrow(
+      'No server of its providers can generate an image with poster anymore.',
     );
   });
 

@@ -60,9 +60,7 @@ export function assertServedIn(
   param: string = REGION_HEADER,
 ): void {
   if (pin === undefined) return;
-  const found = ranks
-    .flat()
-    .flatMap((route) => (providers.get(route.provider)?.servers ?? []).map((server) => regionOf(route, server)));
+  const found = ranks.flat().flatMap((route) => serversOf(route, providers).map((server) => regionOf(route, server)));
   const regions = [...new Set(found)].filter((region) => region !== undefined).sort();
   if (regions.includes(pin)) return;
   const others = regions.length === 0 ? 'it has no region' : `its regions are ${regions.join(', ')}`;
@@ -73,7 +71,7 @@ export function assertServedIn(
 export function regionsAt({ ranks }: ModelEntry, server: ProviderEntry): (string | undefined)[] {
   return ranks
     .flat()
-    .filter((route) => route.provider === server.name && serves(route, server))
+    .filter((route) => route.provider === server.name && (route.region === undefined || regionOf(route, server) === route.region))
     .map((route) => regionOf(route, server));
 }
 
@@ -91,7 +89,7 @@ export function poolsOf<One extends Pick<Candidate, 'provider' | 'model'>>(candi
 
 /**
  * The candidates that can make the image, in the order in which to call them. The same seed gives the same order.
- * Throws AppError when no route of the model can do what is needed.
+ * Throws AppError when no route of the model can do what is needed, or none has a server.
  */
 export function routePlan(model: ModelEntry, catalog: Catalog, needs: RouteNeeds, seed: string): Candidate[] {
   const open = routesOpenTo(model, needs);
@@ -108,11 +106,13 @@ export function routePlan(model: ModelEntry, catalog: Catalog, needs: RouteNeeds
   const first = (name: string, count: number) => (count < 2 ? 0 : Math.floor(share(`${seed} ${name}`) * count));
   const chance: Chance = { random: () => share(`${seed} ${drawn++}`), firstServer: first, firstKey: first };
   const found = candidatesOf(left, catalog, chance, needs.region);
-  if (found.length === 0 && needs.region !== undefined) {
+  if (found.length > 0) return found;
+  if (needs.region !== undefined) {
     const text = `No provider in the region ${needs.region} can generate this request with ${model.name}.`;
     throw new AppError('unsupported_parameter', text, { param: REGION_HEADER });
   }
-  return found;
+  // The model existed when the task was accepted, so this is not the caller's error.
+  throw new AppError('interrupted', `No server of its providers can generate an image with ${model.name} anymore.`);
 }
 
 /** The routes of `onlyProvider`, if that is set, else all. Throws AppError when it has no route of the model. */
@@ -173,10 +173,9 @@ function byWeight(rank: readonly Route[], random: () => number): readonly Route[
 /** Each server with one key, then each with its next key: after a failure, another server is more likely to work. */
 function withEachServer(route: Route, catalog: Catalog, chance: Chance, pin: string | undefined): Candidate[] {
   const { provider: name, model, sizes } = route;
-  const all = catalog.providers.get(name)?.servers ?? [];
   // Those that are not called take no turns.
-  const usable = all.filter(
-    (server) => serves(route, server) && (pin === undefined || regionOf(route, server) === pin),
+  const usable = serversOf(route, catalog.providers).filter(
+    (server) => pin === undefined || regionOf(route, server) === pin,
   );
   if (usable.length === 0) return [];
   const servers = rotated(usable, chance.firstServer(name, usable.length));
@@ -191,9 +190,10 @@ function withEachServer(route: Route, catalog: Catalog, chance: Chance, pin: str
   );
 }
 
-/** Whether the route may call this server of its provider. */
-function serves(route: Route, server: ProviderEntry): boolean {
-  return route.region === undefined || regionOf(route, server) === route.region;
+/** The servers that the route may use: those of its region, or all where it names none. */
+function serversOf(route: Route, providers: Catalog['providers']): readonly ProviderEntry[] {
+  const all = providers.get(route.provider)?.servers ?? [];
+  return all.filter((server) => route.region === undefined || regionOf(route, server) === route.region);
 }
 
 function regionOf(route: Route, server: ProviderEntry): string | undefined {

@@ -127,6 +127,80 @@ describe('ordering an image', () => {
       expect(error?.message).toBe('Rejected. The provider said: No such thing as [prompt].');
     });
 
+    describe('at one of several equal servers', () => {
+      const POOL = `providers:
+  pool:
+    type: openai
+    servers:
+      - { name: a, base_url: http://127.0.0.1:1/a, keys: [{ name: a1, env: KEY }, { name: a2, env: KEY }] }
+      - { name: b, base_url: http://127.0.0.1:1/b, keys: [{ name: b1, env: KEY }] }
+      - { name: c, base_url: http://127.0.0.1:1/c, keys: [{ name: c1, env: KEY }] }
+models:
+  gpt-image-2: { kind: image, routes: [{ provider: pool }] }
+`;
+      /** Calls the servers in the order of their names, like a line in which the first is always free. */
+      function inOrder() {
+        const told: [string, CallOutcome | number][] = [];
+        const limiter: CallLimiter = {
+          enter: (options) => {
+            const nameOf = ({ provider, key }: (typeof options)[number]) => `${provider.server} ${key?.name}`;
+            const [first] = [...options].sort((one, other) => nameOf(one).localeCompare(nameOf(other)));
+            return Promise.resolve(permitted(first!, (how) => told.push([first!.provider.server ?? '', how])));
+          },
+        };
+        return { limiter, told };
+      }
+      const rejection = (status: number): ProviderError =>
+        new ProviderError('upstream_error', 'Rejected.', {
+          retryable: false,
+          charged: 'no',
+          isAboutRequest: true,
+          status,
+        });
+
+      it.each([400, 404, 422])('asks the others after a %i, which is a failure of that server', async (status) => {
+        const { limiter, told } = inOrder();
+        let calls = 0;
+        const pool: Generate = () =>
+          calls++ === 0 ? Promise.reject(rejection(status)) : Promise.resolve(imageOf(png));
+        const id = await accepted();
+        await worker({ pool }, POOL, limiter).run(id);
+        expect(await read(id)).toMatchObject({ status: 'completed' });
+        expect((await callsOf(id)).map(({ server, outcome }) => [server, outcome])).toEqual([
+          ['a', 'failed'],
+          ['b', 'succeeded'],
+        ]);
+        expect(told).toEqual([
+          ['a', 'failed'],
+          ['b', 'succeeded'],
+        ]);
+      });
+
+      it('asks no other after a 413, or what names a field of the caller, which is no failure', async () => {
+        const named = { retryable: false, charged: 'no', isAboutRequest: true, status: 400, param: 'size' } as const;
+        for (const error of [rejection(413), new ProviderError('invalid_value', 'No such size.', named)]) {
+          const { limiter, told } = inOrder();
+          const id = await accepted();
+          await worker({ pool: () => Promise.reject(error) }, POOL, limiter).run(id);
+          expect(await read(id)).toMatchObject({ status: 'failed', error: { code: error.code } });
+          expect(told).toEqual([['a', 'neutral']]);
+        }
+      });
+
+      it('waits for the others when they are full', async () => {
+        const limiter: CallLimiter = {
+          enter: (options) => {
+            const a = options.find(({ provider }) => provider.server === 'a');
+            return Promise.resolve(a ? permitted(a, () => undefined) : { reason: 'busy', retryAfterMs: 4_000 });
+          },
+        };
+        const id = await accepted();
+        await worker({ pool: () => Promise.reject(rejection(404)) }, POOL, limiter).run(id);
+        expect(await read(id)).toMatchObject({ status: 'pending', phase: 'queued' });
+        expect(await callsOf(id)).toMatchObject([{ server: 'a', outcome: 'failed', charged: 'no' }]);
+      });
+    });
+
     it.each([
       ['one that may have been charged', failing('maybe'), { code: 'upstream_error' }],
       [
@@ -437,6 +511,34 @@ models:
       await worker({ second: mustNotBeCalled }, without).run(id);
       expect(await read(id)).toMatchObject({ status: 'failed', error: { code: 'interrupted' } });
       expect(await callsOf(id)).toMatchObject([{ outcome: 'unknown', charged: 'maybe' }]);
+    });
+
+    it('loads the catalog again first when this process does not know the server of its job', async () => {
+      const id = await accepted();
+      await worker({ first: slow(1) }).run(id);
+      await due(id);
+      const [before, now] = [
+        CATALOG.replace('first:', 'renamed:').replace('provider: first', 'provider: renamed'),
+        CATALOG,
+      ];
+      let current = parseCatalog(before, 'models.yaml', { KEY: 'secret' });
+      const source = {
+        get current() {
+          return current;
+        },
+      };
+      const seen: ProviderCallContext[] = [];
+      const registry = new ProviderRegistry(
+        source,
+        ({ name }) => vendor(slow(0, seen), name),
+        () => {
+          current = parseCatalog(now, 'models.yaml', { KEY: 'secret' });
+          return Promise.resolve();
+        },
+      );
+      await imageWorker(room, { store, registry }).run(id);
+      expect(await read(id)).toMatchObject({ status: 'completed' });
+      expect(seen.map(({ resumeJobId }) => resumeJobId)).toEqual(['vendor-job-1']);
     });
 
     it('parks the task again when the process stops while it asks', async () => {

@@ -137,6 +137,18 @@ describe('servers that must load a workflow before they can use it', () => {
     return { switches, waits };
   }
 
+  it('are not preferred where the number of calls is unlimited: they are never full, so others would get nothing', async () => {
+    const [a, b] = ['a', 'b'].map((name) => ({ provider: { ...providerEntry('pool'), server: name } }));
+    const served = async (options: readonly { provider: ProviderEntry }[], task: string, needs: string) => {
+      const answer = await limiter.limiter.enter(options, task, { needs });
+      return 'reason' in answer ? answer.reason : answer.option.provider.server;
+    };
+    expect(await served([a!, b!], 'one', 'flux')).toBe('a');
+    expect(await served([b!, a!], 'two', 'qwen')).toBe('b');
+    expect(await served([b!, a!], 'three', 'flux')).toBe('b');
+    expect(await served([a!, b!], 'four', 'qwen')).toBe('a');
+  });
+
   it.each([
     { every: 0, accounts: 1, seed: 1 },
     { every: 0, accounts: 1, seed: 7 },

@@ -6,6 +6,7 @@ import type { CallOption } from '#routing/limiter-state.js';
 import { newTaskId } from '#tasks/row/task-id.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import {
+  nextMillisecond,
   openLimiterRoom,
   passed,
   providerEntry,
@@ -158,6 +159,34 @@ describe('the equal servers of a provider', () => {
       expect(await called()).toEqual([onlyA.id]);
       expect(nameOf(await ask(onlyA, a))).toBe('a');
     });
+
+    it.each([20, 320])(
+      'whose last gets its place, at the latest when it asks, behind %i that wait for another server',
+      async (count) => {
+        const [a, b] = [server('a', { concurrency: 1 }), server('b', { concurrency: 1 })];
+        passed(await enter(optionsOf(a), 'one'));
+        const atB = passed(await enter(optionsOf(b), 'two'));
+        const patient = async (...servers: ProviderEntry[]): Promise<Task> => {
+          const task = await waiting('account', ...servers);
+          // It does not ask again by itself.
+          await room.redis.zadd(`${room.prefix}:gate:pool:waits`, 'XX', Date.now() + 600_000, task.id);
+          return task;
+        };
+        await Promise.all(Array.from({ length: count }, () => patient(a)));
+        await nextMillisecond(room.redis);
+        const either = [await patient(a, b), await patient(a, b)] as const;
+        atB.end('succeeded');
+        // A script looks at 300 others at most.
+        expect(await called()).toEqual(count < 300 ? [either[0].id] : []);
+        const asks = either[count < 300 ? 0 : 1];
+        const permit = await ask(asks, a, b);
+        expect(nameOf(permit)).toBe('b');
+        expect((await look('b'))?.calls).toBe(1);
+        passed(permit).end('succeeded');
+        await called();
+        expect(nameOf(await ask(either[count < 300 ? 1 : 0], a, b))).toBe('b');
+      },
+    );
 
     it('whose turn is kept, whoever asks meanwhile, also when the server that kept it can no longer be used', async () => {
       const [a, b] = [server('a', { concurrency: 1 }), server('b', { concurrency: 1 })];

@@ -53,7 +53,12 @@ export class ReadRequest {
     if (isForm) return await this.form(request, asksForTask, upload);
     const mark = requestMark(request.headers);
     const requestClass = asksForTask ? AsyncImageEditRequest : ImageEditRequest;
-    return { action: 'edit', ...readJson(requestClass, inDeployment(request.raw, request.body)), mark, ...sentBy(request, asksForTask) };
+    return {
+      action: 'edit',
+      ...readJson(requestClass, inDeployment(request.raw, request.body)),
+      mark,
+      ...sentBy(request, asksForTask),
+    };
   }
 
   private async form(request: FastifyRequest, asksForTask: boolean, upload: InputUpload): Promise<Asked> {

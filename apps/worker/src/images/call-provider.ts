@@ -35,6 +35,9 @@ import { TaskProgress } from './task-progress.js';
 /** A parked call keeps its slot this much longer than its wait, to cover the time back in the queue. */
 const PARK_MARGIN_MS = 10_000;
 
+/** HTTP status of a request that is too large. */
+const TOO_LARGE = 413;
+
 /** A provider's result, with the bytes of each image in memory. */
 export type CallResult = Omit<ProviderImageResult, 'images'> & {
   readonly files: Buffer[];
@@ -103,14 +106,31 @@ export class CallProvider {
       else permit.end('succeeded');
       return answer;
     } catch (error) {
-      permit.end(...(attempt.lease.signal.aborted ? NEUTRAL : reportOn(error)));
+      permit.end(...(attempt.lease.signal.aborted ? NEUTRAL : this.reportOn(error, provider)));
       throw error;
     }
   }
 
-  private park(attempt: Attempt, permit: CallPermit, { pending: { checkAfterMs, problem } }: ProviderPending): void {
-    permit.park(checkAfterMs + PARK_MARGIN_MS, ...(problem === undefined ? NEUTRAL : reportOn(problem)));
+  private park(attempt: Attempt, permit: PermittedCall, { pending }: ProviderPending): void {
+    const { checkAfterMs, problem } = pending;
+    const report = problem === undefined ? NEUTRAL : this.reportOn(problem, permit.option.provider);
+    permit.park(checkAfterMs + PARK_MARGIN_MS, ...report);
     if (problem !== undefined) this.providerStarts.jobNotChecked(attempt, problem);
+  }
+
+  /**
+   * What a failure says about the server. A request that it rejected says nothing about a provider's only server, whatever
+   * its reason; of several, one that lacks a model would otherwise get all calls, because it is always free.
+   */
+  private reportOn(error: unknown, { name }: Candidate['provider']): Report {
+    if (!(error instanceof ProviderError)) return NEUTRAL;
+    if (error.isAboutRequest) {
+      const servers = this.providers.catalog.providers.get(name)?.servers ?? [];
+      return servers.length > 1 && mayBeTheServer(error) ? ['failed'] : NEUTRAL;
+    }
+    const { keyRefused, retryAfter } = error;
+    if (keyRefused) return retryAfter === undefined ? ['key_refused'] : ['key_refused', retryAfter * 1_000];
+    return isOfTheProvider(error) ? ['failed'] : NEUTRAL;
   }
 
   private async ask(attempt: Attempt, order: PreparedCall, span: OpenSpan): Promise<CallResult | ProviderPending> {
@@ -208,17 +228,18 @@ type Report = readonly [outcome: CallOutcome, retryAfterMs?: number];
 
 const NEUTRAL: Report = ['neutral'];
 
-/** What a failure says about the provider; a request that it rejected says nothing, whatever its reason. */
-function reportOn(error: unknown): Report {
-  if (!(error instanceof ProviderError) || error.isAboutRequest) return NEUTRAL;
-  const { keyRefused, retryAfter } = error;
-  if (keyRefused) return retryAfter === undefined ? ['key_refused'] : ['key_refused', retryAfter * 1_000];
-  return isOfTheProvider(error) ? ['failed'] : NEUTRAL;
-}
-
 /**
  * Whether the failure is the provider's, so that another provider may succeed; the caller's errors have a 4xx status.
  */
 export function isOfTheProvider({ code }: ProviderError): boolean {
   return errorKind(code).status >= 500;
+}
+
+/**
+ * Whether equal servers may accept the request that one of them rejected: the rejection is final and names nothing that
+ * the caller sent, so it may be due to a model or deployment that only this server lacks. Every server has the same limit
+ * on a request's size.
+ */
+export function mayBeTheServer(error: ProviderError): boolean {
+  return error.isAboutRequest && !error.retryable && isOfTheProvider(error) && error.status !== TOO_LARGE;
 }

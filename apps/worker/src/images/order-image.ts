@@ -2,14 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { findModel, modelOf, type Catalog } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import { mayStartAgain, type ProviderPending } from '#providers/image-provider.js';
-import { serverOf } from '#providers/provider-entry.js';
+import { serverId, serverOf } from '#providers/provider-entry.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { poolsOf, routePlan, type Candidate } from '#routing/route-plan.js';
+import type { ProviderCall } from '#tasks/row/provider-call.js';
 import { overlayOf } from '#tasks/row/task.js';
 import type { ClaimedTask } from '#tasks/states/task-transitions.js';
 import { ProviderRegistry } from '../providers/provider-registry.js';
 import { endOf, type Attempt } from './attempt.js';
-import { CallProvider, isOfTheProvider, type CallResult, type OrderedCall } from './call-provider.js';
+import { CallProvider, isOfTheProvider, mayBeTheServer, type CallResult, type OrderedCall } from './call-provider.js';
 import { NoProviderFree } from './failure-verdict.js';
 import { inItsRole, LoadInputs, type LoadedInputs } from './load-inputs.js';
 import { ProviderStarts } from './provider-starts.js';
@@ -126,7 +127,7 @@ export class OrderImage {
 /** Why no provider generated the image: retryable reasons take precedence. */
 class FailedCandidates {
   private failure: ProviderError | undefined;
-  /** Providers, with their models, that rejected the request itself. */
+  /** Providers or servers, with their models, that rejected the request itself. */
   private readonly rejecting = new Set<string>();
   /** When the limiter may permit a call that it rejected. */
   private retryAfterMs = Infinity;
@@ -135,14 +136,16 @@ class FailedCandidates {
     return this.failure !== undefined;
   }
 
-  /** The candidate's provider rejected the request itself, so a call with another key would only repeat that. */
+  /** The candidate's server, or its provider, rejected the request itself, so another call would only repeat that. */
   isPointless({ provider, model }: Candidate): boolean {
-    return this.rejecting.has(`${provider.name} ${model}`);
+    return [provider.name, serverId(provider)].some((id) => this.rejecting.has(`${id} ${model}`));
   }
 
   /** The provider was called, and failed or rejected the request. */
   failed(error: ProviderError, { provider, model }: Candidate): void {
-    if (error.isAboutRequest && !error.retryable) this.rejecting.add(`${provider.name} ${model}`);
+    if (error.isAboutRequest && !error.retryable) {
+      this.rejecting.add(`${mayBeTheServer(error) ? serverId(provider) : provider.name} ${model}`);
+    }
     if (this.failure === undefined || error.retryable) this.failure = error;
   }
 
@@ -158,10 +161,14 @@ class FailedCandidates {
 }
 
 /**
- * Whether this process's catalog, which may be outdated, is good enough for the task. It is if it has the model, except
- * for a provider test, which needs the entry that an operator just saved.
+ * Whether this process's catalog, which may be outdated, is good enough for the task. It is if it has the model, and the
+ * server and key of a job that is to be fetched; except for a provider test, which needs the entry that an operator just
+ * saved.
  */
-function canOrder({ claimed: { task } }: Attempt, catalog: Catalog): boolean {
+function canOrder({ claimed }: Attempt, catalog: Catalog): boolean {
+  const { task, lastCall, providerCallOpen, providerJobId } = claimed;
+  const hasJob = providerCallOpen && providerJobId !== null && lastCall !== undefined;
+  if (hasJob && placeOf(lastCall, catalog) === undefined) return false;
   return task.options.onlyProvider === undefined && modelOf(catalog, 'image', task.model) !== undefined;
 }
 
@@ -172,19 +179,26 @@ function canOrder({ claimed: { task } }: Attempt, catalog: Catalog): boolean {
 function runningCandidate({ call, claimed }: Attempt, catalog: Catalog): Candidate | undefined {
   const { lastCall, task } = claimed;
   if (call?.providerJobId === undefined || lastCall === undefined) return undefined;
-  const known = catalog.providers.get(lastCall.provider);
-  const provider = known && serverOf(known, lastCall.server);
-  const key = provider?.keys.find(({ name }) => name === lastCall.key);
-  if (provider === undefined || (key === undefined && lastCall.key !== '')) {
+  const place = placeOf(lastCall, catalog);
+  if (place === undefined) {
     throw new AppError(
       'interrupted',
       'The image could not be fetched because the provider that was generating it, its server, or its key, is no longer configured.',
     );
   }
+  const { provider, key } = place;
   const { model } = lastCall;
   const routes = findModel(catalog, task.model)?.ranks.flat() ?? [];
   const sizes = routes.find((route) => route.provider === provider.name && route.model === model)?.sizes;
   return { provider, key, model, sizes };
+}
+
+/** The server and key of a call; undefined when the catalog has no such server, or no such key of it. */
+function placeOf(call: ProviderCall, { providers }: Catalog): Pick<Candidate, 'provider' | 'key'> | undefined {
+  const known = providers.get(call.provider);
+  const provider = known && serverOf(known, call.server);
+  const key = provider?.keys.find(({ name }) => name === call.key);
+  return provider === undefined || (key === undefined && call.key !== '') ? undefined : { provider, key };
 }
 
 /** Throws when an earlier attempt's call has an unknown outcome and may have been charged. */
