@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { forgetDraft } from '../api/kept-draft.ts';
-import { queryClient, signInQuery } from '../api/queries.ts';
+import { queryClient } from '../api/queries.ts';
 import { send } from '../api/request.ts';
 
 /** Ends the session and opens the sign-in page. */
@@ -11,12 +11,9 @@ export function useSignOut() {
     mutationFn: () => send('POST', '/sign-out'),
     // Even after an error: nothing of the session may stay on the screen.
     onSettled: async () => {
-      // Not from before the sign-in, such as from the first run.
-      queryClient.removeQueries(signInQuery);
-      forgetDraft();
-      // First, because pages that are still open would read everything again without a session.
-      await navigate({ to: '/sign-in' });
       queryClient.clear();
+      forgetDraft();
+      await navigate({ to: '/sign-in' });
     },
   });
 }
