@@ -71,7 +71,10 @@ export function assertServedIn(
 export function regionsAt({ ranks }: ModelEntry, server: ProviderEntry): (string | undefined)[] {
   return ranks
     .flat()
-    .filter((route) => route.provider === server.name && (route.region === undefined || regionOf(route, server) === route.region))
+    .filter(
+      (route) =>
+        route.provider === server.name && (route.region === undefined || regionOf(route, server) === route.region),
+    )
     .map((route) => regionOf(route, server));
 }
 
