@@ -359,10 +359,8 @@ describe('the console in a browser', () => {
     expect(await page().getByRole('tabpanel').textContent()).toContain('markup=@markup.png');
     await button('Edit image').click();
     await page().getByRole('img', { name: 'A boat along the green line', exact: true }).waitFor();
-    const { rows } = await platform.pool.query<{ key: string; url: string; markup: boolean }>(
-      `SELECT mask ->> 'key' AS key, (mask -> 'markup')::boolean AS markup FROM tasks WHERE prompt LIKE '%green line'`,
-    );
-    expect(rows).toMatchObject([{ markup: true }]);
+    const { rows } = await platform.pool.query(`SELECT mask FROM tasks WHERE prompt LIKE '%green line'`);
+    expect(rows).toMatchObject([{ mask: { kind: 'markup' } }]);
     await page().getByRole('link', { name: 'Tasks' }).click();
     await page().getByRole('link', { name: 'A boat along the green line' }).click();
     const drawn = page().getByRole('img', { name: 'Markup', exact: true });

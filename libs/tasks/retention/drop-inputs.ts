@@ -5,7 +5,7 @@ import { ownerOfKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import { Logger } from '#telemetry/logger.js';
-import { toInputs } from '../row/task-columns.js';
+import { overlayColumn, toInputs } from '../row/task-columns.js';
 import type { TaskInput } from '../row/task.js';
 import { forgetStoredInputs } from './stored-inputs.js';
 
@@ -46,7 +46,10 @@ export class DropInputs {
     const left = inputs.map((input) => marked(input, id));
     const leftMask = mask === null ? null : marked(mask, id);
     // First the row, so that objects that remain are orphans, and none is looked for in vain.
-    await task.update({ where: { id }, data: { inputs: jsonOf(left), ...(leftMask && { mask: jsonOf(leftMask) }) } });
+    await task.update({
+      where: { id },
+      data: { inputs: jsonOf(left), ...(leftMask && { mask: jsonOf(overlayColumn(leftMask)) }) },
+    });
     await forgetStoredInputs(this.prisma, [id]);
     for (const key of own) await this.store.delete(key);
     this.logger.info('inputs.dropped', { taskId: id, count: own.length });

@@ -1,5 +1,5 @@
 import type { Queryable } from '#database/queryable.js';
-import { TASK_COLUMNS, type TaskRow } from './task-columns.js';
+import { overlayColumn, TASK_COLUMNS, type TaskRow } from './task-columns.js';
 import type { TaskCommand } from './task.js';
 
 /**
@@ -94,7 +94,7 @@ function columnsOf({ command, deadlineMs, fingerprint, request, firstTry, attach
     prompt: command.prompt,
     options: command.options,
     inputs: command.inputs,
-    mask: command.mask,
+    mask: command.mask && overlayColumn(command.mask),
     callback_url: command.callbackUrl,
     fingerprint: hex(fingerprint),
     deadline_ms: deadlineMs,

@@ -105,7 +105,7 @@ export interface ClaimedRow extends TaskRow {
   key_weight: number;
   prompt: string;
   inputs: TaskInput[];
-  mask: TaskInput | null;
+  mask: unknown;
   attempt: number;
   losses: number;
   provider_starts: number;
@@ -235,7 +235,26 @@ export function toOptions(options: unknown): TaskOptions {
 
 /** Restores the types of the inputs and mask columns, unchecked, because only this room writes them. */
 export function toInputs({ inputs, mask }: { readonly inputs: unknown; readonly mask: unknown }) {
-  return { inputs: inputs as readonly TaskInput[], mask: mask as TaskInput | null };
+  return { inputs: inputs as readonly TaskInput[], mask: toOverlay(mask) };
+}
+
+/** Markup in the mask column: in a form that a worker of a version without markup can't take for a mask. */
+interface StoredMarkup {
+  readonly kind: 'markup';
+  readonly of: TaskInput;
+}
+
+/** The mask or markup of an order, as the mask column has it. */
+export function overlayColumn(mask: TaskInput): TaskInput | StoredMarkup {
+  if (mask.markup !== true) return mask;
+  const { markup: _, ...of } = mask;
+  return { kind: 'markup', of };
+}
+
+/** The mask or markup in the mask column. */
+export function toOverlay(column: unknown): TaskInput | null {
+  const stored = column as TaskInput | StoredMarkup | null;
+  return stored?.kind === 'markup' ? { ...stored.of, markup: true } : stored;
 }
 
 /** The object keys of a task's reference images and mask, without those that were deleted. */

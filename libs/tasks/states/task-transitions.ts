@@ -6,7 +6,7 @@ import type { QueueCaller } from '#queue/fair-order.js';
 import type { QueueEntry } from '#queue/image-queue.js';
 import type { CallEnd, CallStart, FirstCalls, ProviderCall } from '../row/provider-call.js';
 import type { SlotTaker } from '../admission/task-slots.js';
-import { toOutcome, toTask, type ClaimedRow } from '../row/task-columns.js';
+import { toOutcome, toOverlay, toTask, type ClaimedRow } from '../row/task-columns.js';
 import { claimTasks, type Claim } from '../row/claim-task.sql.js';
 import { endTasks, type End } from '../row/end-task.sql.js';
 import { nameCalls, type NamedCall } from '../row/name-call.sql.js';
@@ -245,7 +245,7 @@ function toClaimed(row: ClaimedRow): ClaimedTask {
     nextEpoch: row.epoch + 1,
     prompt: row.prompt,
     inputs: row.inputs,
-    mask: row.mask,
+    mask: toOverlay(row.mask),
     attempt: row.attempt,
     tries: row.attempt - row.waits,
     losses: row.losses,
