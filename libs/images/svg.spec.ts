@@ -122,6 +122,10 @@ describe('an SVG document', () => {
       svg(Array.from({ length: 12 }, (_, n) => `<g id="l${n}">${`<use href="#l${n - 1}"/>`.repeat(10)}</g>`).join('')),
     ],
     [
+      'one that grows behind spaces',
+      svg(Array.from({ length: 25 }, (_, n) => `<g id="a${n}">${`<use href=" #a${n - 1} "/>`.repeat(2)}</g>`).join('')),
+    ],
+    [
       'one that grows with encoded names',
       svg(Array.from({ length: 25 }, (_, n) => `<g id="a${n}">${`<use href="#%61${n - 1}"/>`.repeat(2)}</g>`).join('')),
     ],

@@ -292,7 +292,8 @@ class References {
 
 /** The parts of the document that an attribute refers to. */
 function partsNamedBy(value: string): string[] {
-  const references = value.startsWith('#') ? [value] : [...value.matchAll(URLS)].map(([, url = '']) => unquoted(url));
+  const whole = trimmed(value);
+  const references = whole.startsWith('#') ? [whole] : [...value.matchAll(URLS)].map(([, url = '']) => unquoted(url));
   return references.flatMap((reference) => partOf(trimmed(reference)) ?? []);
 }
 
