@@ -71,10 +71,7 @@ export function assertServedIn(
 export function regionsAt({ ranks }: ModelEntry, server: ProviderEntry): (string | undefined)[] {
   return ranks
     .flat()
-    .filter(
-      (route) =>
-        route.provider === server.name && (route.region === undefined || regionOf(route, server) === route.region),
-    )
+    .filter((route) => route.provider === server.name && serves(route, server))
     .map((route) => regionOf(route, server));
 }
 
@@ -196,7 +193,11 @@ function withEachServer(route: Route, catalog: Catalog, chance: Chance, pin: str
 /** The servers that the route may use: those of its region, or all where it names none. */
 function serversOf(route: Route, providers: Catalog['providers']): readonly ProviderEntry[] {
   const all = providers.get(route.provider)?.servers ?? [];
-  return all.filter((server) => route.region === undefined || regionOf(route, server) === route.region);
+  return all.filter((server) => serves(route, server));
+}
+
+function serves(route: Route, server: ProviderEntry): boolean {
+  return route.region === undefined || regionOf(route, server) === route.region;
 }
 
 function regionOf(route: Route, server: ProviderEntry): string | undefined {
