@@ -77,11 +77,11 @@ models:
     await card('second')
       .getByText(/^Last hour: 2 calls, 0 failed, average /)
       .waitFor();
-    expect(await button('Try first now').count()).toBe(0);
+    expect(await button('Try now: first').count()).toBe(0);
     await generate();
     await card('first').getByText('Unavailable', { exact: true }).waitFor(SLOW);
     await card('first').getByText('Last hour: 3 calls, 3 failed.').waitFor(SLOW);
-    await button('Try first now').waitFor();
+    await button('Try now: first').waitFor();
     expect(await screen.inspect('provider-calls')).toEqual([]);
   });
 
@@ -105,8 +105,8 @@ models:
   it('begin again when an operator ends its pause, and the next call succeeds', async () => {
     first.script(image(await plainImage(1024, 1024)));
     await page().goto('/console/operation');
-    await button('Try first now').click();
-    const told = 'The pause of first has ended. No task waits for it; the next request tests it.';
+    await button('Try now: first').click();
+    const told = 'The pause of first has ended. The next call tests it.';
     await page().getByRole('alert').getByText(told).waitFor(SLOW);
     await card('first').getByText('Recovering', { exact: true }).waitFor();
     await generate();
@@ -114,7 +114,7 @@ models:
     await card('first')
       .getByText(/^Last hour: 4 calls, 3 failed, average /)
       .waitFor(SLOW);
-    await button('Try first now').waitFor({ state: 'detached' });
+    await button('Try now: first').waitFor({ state: 'detached' });
     await page().goto('/console/audit');
     await page().getByText('ended the pause of the provider “first”').waitFor(SLOW);
   });

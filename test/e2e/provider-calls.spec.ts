@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Redis } from 'ioredis';
 import { waitUntil } from '#embedded/wait-until.js';
 import { signInFirstAdmin, type Browser } from '../support/console.js';
 import { plainImage } from '../support/image-provider-suite.js';
@@ -37,6 +38,8 @@ describe('how the calls to providers went', () => {
   let platform: Platform;
   let other: TestProcess;
   let ada: Browser;
+  let redis: Redis;
+  let prefix: string;
 
   beforeAll(async () => {
     [first, second] = await Promise.all([startUpstream(), startUpstream()]);
@@ -61,8 +64,11 @@ models:
     });
     other = await startWorker(platform.settings);
     ada = await signInFirstAdmin(platform);
+    redis = new Redis(platform.settings['REDIS_URL'] ?? '');
+    prefix = platform.settings['REDIS_PREFIX'] ?? '';
   });
   afterAll(async () => {
+    redis.disconnect();
     await other.stop();
     await platform.close();
     await Promise.all([first.close(), second.close()]);
@@ -132,6 +138,8 @@ models:
   });
 
   it('lets a waiting task through at once when an operator says so, and goes on when that succeeds', async () => {
+    // The task has come back after its own delay, and waits for the end of the pause.
+    expect(await waitUntil(async () => (await redis.zcard(`${prefix}:gate:first:waits`)) === 1, WAIT)).toBe(true);
     first.script(image(await plainImage(1024, 1024)));
     expect(await ada.ask('/providers/first/try', { method: 'POST' })).toEqual({ paused: true, waiting: 1 });
     const isDone = async (): Promise<boolean> => {
@@ -187,6 +195,6 @@ models:
     expect(await waitUntil(isOver, WAIT)).toBe(true);
     expect(await ada.ask(`/tasks/${id}`)).toMatchObject({ status: 'completed' });
     expect(await waitUntil(async () => (await provider('first')).breaker === 'closed', WAIT)).toBe(true);
-    expect((await provider('first')).last_hour.failing).toBe(0);
+    expect(await waitUntil(async () => (await provider('first')).last_hour.failing === 0, WAIT)).toBe(true);
   });
 });

@@ -55,7 +55,7 @@ export function TryButton({ name }: { readonly name: string }) {
     failed: 'Could not end the pause',
   });
   return (
-    <BusyButton size="xs" busy={tryNow.isPending} aria-label={`Try ${name} now`} onClick={() => tryNow.mutate()}>
+    <BusyButton size="xs" busy={tryNow.isPending} aria-label={`Try now: ${name}`} onClick={() => tryNow.mutate()}>
       Try now
     </BusyButton>
   );
@@ -63,7 +63,7 @@ export function TryButton({ name }: { readonly name: string }) {
 
 function triedText(name: string, paused: boolean, waiting: number): string {
   if (!paused) return `${name} is no longer paused.`;
-  if (waiting === 0) return `The pause of ${name} has ended. No task waits for it; the next request tests it.`;
+  if (waiting === 0) return `The pause of ${name} has ended. The next call tests it.`;
   return `The pause of ${name} has ended. ${waiting === 1 ? 'A waiting task is' : `${waiting} waiting tasks are`} calling it now.`;
 }
 

@@ -137,10 +137,13 @@ function NoticeItem({ notice: { text, link } }: { readonly notice: Notice }) {
 function ProviderStates() {
   const { data } = useQuery({ ...providersQuery, refetchInterval: REFRESH_MS });
   if (data === undefined) return <Skeleton height={64} />;
-  return data.data.map((provider) => {
-    const { label, color } = healthOf(provider);
-    return (
-      <Box key={provider.name} component="section" aria-label={provider.name} miw={0}>
+  const states = data.data.map((provider) => ({ provider, health: healthOf(provider) }));
+  const isWell = ({ health }: (typeof states)[number]): number => (health.color === 'green' ? 1 : 0);
+  // Where something is wrong comes first.
+  return states
+    .toSorted((a, b) => isWell(a) - isWell(b))
+    .map(({ provider, health: { label, color } }) => (
+      <Box key={provider.name} component="section" aria-label={provider.name} miw={0} mb="xs">
         <Group justify="space-between" wrap="nowrap" mb={4}>
           <Text size="sm" fw={600} miw={0} style={{ overflowWrap: 'anywhere' }}>
             {provider.name}
@@ -149,8 +152,7 @@ function ProviderStates() {
         </Group>
         <CallStrip name={provider.name} calls={provider.last_hour} />
       </Box>
-    );
-  });
+    ));
 }
 
 /** The providers that generate images. */
