@@ -272,7 +272,6 @@ function figuresOf({ database, accountId, line, records }, { failed: { id: faile
       () => figures.outcomesSince(hoursAgo(0.25), { id: accountId, acceptedSince: hoursAgo(0.5) }),
     ],
     ['tasks/TaskFigures.finishedByMinute', () => figures.finishedByMinute()],
-    ['tasks/TaskFigures.providers', () => figures.providers()],
     ['tasks/TaskFigures.serviceTimes', () => figures.serviceTimes()],
     ['tasks/FailedTasks.countOpen', () => failed.countOpen(accountId, hoursAgo(24))],
     ['tasks/FailedTasks.groups: a day', () => failed.groups(hoursAgo(24))],

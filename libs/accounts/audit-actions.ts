@@ -126,6 +126,7 @@ export const AUDIT_ACTIONS = {
   'alert_channel.tested': { kind: 'alerts', sentence: ({ name }) => `sent a test to the alert channel ${name}` },
   'provider.drained': { kind: 'providers', sentence: ({ name }) => `drained the provider ${name}` },
   'provider.resumed': { kind: 'providers', sentence: ({ name }) => `resumed the provider ${name}` },
+  'provider.tried': { kind: 'providers', sentence: ({ name }) => `ended the pause of the provider ${name}` },
   'provider.tested': { kind: 'providers', sentence: ({ name }) => `tested the provider ${name}` },
   'provider.added': { kind: 'providers', sentence: (told) => added('provider', told) },
   'provider.changed': {

@@ -19,6 +19,8 @@ interface ProviderErrorFate {
    * same provider would get the same answer.
    */
   readonly isAboutRequest?: boolean;
+  /** It limits our calls (429), or did not answer within a time limit. */
+  readonly trouble?: 'limited' | 'late' | undefined;
   /** Why it rejected the request, in its own words, for the caller: without secrets and addresses. */
   readonly reason?: string | undefined;
   /** What its moderation blocked, for the caller. */
@@ -33,8 +35,8 @@ interface ProviderErrorFate {
 
 /**
  * A vendor's failure, classified where its cause is known. The message is safe to show to callers. `providerMessage` is
- * only for operators: it is stored in the task's row, and never put in a log, response, webhook, metric, or span. `reason`
- * is only for the caller of the request, and never put in a log, metric, or span.
+ * only for operators: it is stored in the task's row and in the history of calls, and never put in a log, webhook, metric,
+ * span, or response of the API. `reason` is only for the caller of the request, and never put in a log, metric, or span.
  */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
@@ -44,6 +46,7 @@ export class ProviderError extends Error {
   readonly param: string | undefined;
   readonly keyRefused: boolean;
   readonly isAboutRequest: boolean;
+  readonly trouble: 'limited' | 'late' | undefined;
   readonly reason: string | undefined;
   readonly moderation: ModerationDetails | undefined;
   readonly status: number | undefined;
@@ -61,6 +64,7 @@ export class ProviderError extends Error {
     this.param = fate.param;
     this.keyRefused = fate.keyRefused ?? false;
     this.isAboutRequest = fate.isAboutRequest ?? false;
+    this.trouble = fate.trouble;
     this.reason = fate.reason;
     this.moderation = fate.moderation;
     this.status = fate.status;

@@ -45,8 +45,8 @@ export interface CallPermit {
 export interface Asking {
   /** The provider is already working on its job. */
   readonly resume?: boolean;
-  /** An operator is testing the provider. */
-  readonly evenDrained?: boolean;
+  /** An operator is testing the provider: passes its switch, and the pauses of its breaker and keys. */
+  readonly isTest?: boolean;
   /** Whose turn it takes; absent: its own turn is after all that wait. */
   readonly caller?: QueueCaller | undefined;
   /** The job by which its task will come back after a rejection, and which is called when it is its turn. */

@@ -24,24 +24,24 @@ const NOW = `
 /**
  * Chooses one of a provider's servers for a call, and one of its keys. KEYS: those of the line, and of each server:
  * calls (task -> end of its lease), owners (task -> permit), starts (permit -> time), breaker, keys (name -> `<end of
- * its pause> <refusals>`); ARGV: those of the line, task, permit, whether it resumes, lease, what the server must load
+ * its pause> <refusals>`); ARGV: those of the line, task, permit, whether it resumes, whether it is a test, lease, what the server must load
  * ('' = nothing), how many options there are, and of each, best first, the index of its server and its key, which ends
  * in IMAGES_ONLY for an image, so that both of its pauses count; then who asks, if known: account, weight, key, weight,
  * the job by which the task comes back if it waits ('' = a chat), and the ms that it has left. Returns the reason of the
  * refusal that ends first and the ms until a retry, or '' and the time; then the option that these are of, from 1, and
  * the jobs to call.
  * A breaker is closed without `trips`, open before `until`, and half open afterwards: then only the task that is its
- * `probe` may call, for as long as that task has a slot.
+ * `probe` may call, for as long as that task has a slot. A test passes all pauses, and is the probe of an open breaker.
  */
 export const ENTER = new RedisScript(`${NOW}${LINE}
-  local task, pass, resumes, lease, work = unpack(ARGV, rest + 1, rest + 5)
+  local task, pass, resumes, tests, lease, work = unpack(ARGV, rest + 1, rest + 6)
   local options, names = {}, ','
-  for n = 1, tonumber(ARGV[rest + 6]) do
-    local server = servers[tonumber(ARGV[rest + 5 + 2 * n])]
-    options[n] = { index = n, server = server, key = ARGV[rest + 6 + 2 * n] }
+  for n = 1, tonumber(ARGV[rest + 7]) do
+    local server = servers[tonumber(ARGV[rest + 6 + 2 * n])]
+    options[n] = { index = n, server = server, key = ARGV[rest + 7 + 2 * n] }
     if not string.find(names, ',' .. server.name .. ',', 1, true) then names = names .. server.name .. ',' end
   end
-  local who = rest + 6 + 2 * #options
+  local who = rest + 7 + 2 * #options
   local account, job = ARGV[who + 1], ARGV[who + 5]
   for _, server in ipairs(servers) do
     for _, lost in ipairs(redis.call('ZRANGEBYSCORE', server.calls, '-inf', now)) do
@@ -81,6 +81,7 @@ export const ENTER = new RedisScript(`${NOW}${LINE}
     local server, key = option.server, option.key
     local trips, till, probe = unpack(redis.call('HMGET', server.breaker, 'trips', 'until', 'probe'))
     option.trips = trips
+    if tests == '1' then return false end
     if trips then
       if tonumber(till) > now then return true, refused(option, 'open', till - now) end
       if probe and probe ~= task and redis.call('ZSCORE', server.calls, probe) then
@@ -177,16 +178,16 @@ export const ENTER = new RedisScript(`${NOW}${LINE}
  * KEYS: those of the line and of the server, and failures (times, newest first); ARGV: those of the line, task, permit,
  * key, outcome, when the call began, ms that the provider said to wait (0 = none), ms that a parked call keeps its slot
  * (0 = it has ended), then how many failures open the breaker, within how many ms, its first pause in ms, a key's first
- * pause in ms, and whether it is the server's only key. Returns the jobs to call.
+ * pause in ms, whether it is the server's only key, and whether the call was a test. Returns the jobs to call.
  * While the breaker is open, only its probe decides; a failed call that began before the breaker closed does not count.
- * A refusal does not prolong a key's current pause, unless the provider said how long to wait.
+ * A refusal does not prolong a key's current pause, unless the provider said how long to wait; a test that succeeds ends it.
  * A refused key says nothing about the provider, so another call may be the probe, though this one may be parked.
  */
 export const LEAVE = new RedisScript(`${NOW}${LINE}
   local server, failures = servers[1], KEYS[${LINE_PARTS.length + SERVER_PARTS.length + 1}]
   local calls, owners, breaker, keys = server.calls, server.owners, server.breaker, server.keys
   local task, pass, key, outcome, began, told, keep = unpack(ARGV, rest + 1, rest + 7)
-  local most, within, first_pause, first_key_pause, is_only_key = unpack(ARGV, rest + 8, rest + 12)
+  local most, within, first_pause, first_key_pause, is_only_key, tests = unpack(ARGV, rest + 8, rest + 13)
   local owned = redis.call('HGET', owners, task) == pass
   if owned and tonumber(keep) > 0 then
     redis.call('ZADD', calls, now + keep, task)
@@ -205,10 +206,13 @@ export const LEAVE = new RedisScript(`${NOW}${LINE}
     redis.call('PEXPIRE', breaker, ${KEEP_MS})
   end
   if outcome == 'succeeded' then
-    if rested <= now then redis.call('HDEL', keys, key) end
+    if rested <= now or tests == '1' then
+      redis.call('HDEL', keys, key)
+      rested = 0
+    end
     local plain = ${PLAIN_KEY}
     local all = plain and tonumber(string.match(redis.call('HGET', keys, plain) or '', '^%d+'))
-    if all and all <= now then redis.call('HDEL', keys, plain) end
+    if all and (all <= now or tests == '1') then redis.call('HDEL', keys, plain) end
     if not trips then redis.call('DEL', failures) end
     if decides then
       redis.call('DEL', breaker, failures)
@@ -242,6 +246,40 @@ export const LEAVE = new RedisScript(`${NOW}${LINE}
   local is_paused = rested > now and is_only_key == '1' or redis.call('HEXISTS', breaker, 'trips') == 1
   if not is_paused then give_places(server, 2) end
   return called`);
+
+/**
+ * Ends the pauses of servers and their keys. KEYS and ARGV: those of the line and of the servers. Where a breaker was open
+ * or waits for its probe, only the next task in turn goes on, to be the probe. Returns how many servers had pauses, and the
+ * jobs to call.
+ */
+export const END_PAUSES = new RedisScript(`${NOW}${LINE}
+  local ended = 0
+  for _, server in ipairs(servers) do
+    for _, lost in ipairs(redis.call('ZRANGEBYSCORE', server.calls, '-inf', now)) do
+      redis.call('ZREM', server.calls, lost)
+      redis.call('HDEL', server.owners, lost)
+    end
+    redis.call('ZREMRANGEBYSCORE', server.starts, '-inf', now - ${WINDOW_MS})
+    local trips, probe = unpack(redis.call('HMGET', server.breaker, 'trips', 'probe'))
+    local is_probed = probe and redis.call('ZSCORE', server.calls, probe)
+    local rested = false
+    local keys = redis.call('HGETALL', server.keys)
+    for k = 1, #keys, 2 do
+      local till, refusals = string.match(keys[k + 1], '^(%d+) (%d+)$')
+      if till and tonumber(till) > now then
+        redis.call('HSET', server.keys, keys[k], string.format('%.0f %s', now, refusals))
+        rested = true
+      end
+    end
+    if trips and not is_probed then
+      redis.call('HSET', server.breaker, 'until', now)
+      if redis.call('EXISTS', turns) == 1 and places(server) > 0 then give_place(server) end
+    elseif rested and not trips then
+      give_places(server, 2)
+    end
+    if rested or trips and not is_probed then ended = ended + 1 end
+  end
+  return { ended, called }`);
 
 /** KEYS: calls, owners; ARGV: task. */
 export const FORGET = new RedisScript(`

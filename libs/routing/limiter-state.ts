@@ -4,7 +4,7 @@ import type { GatheringRedis } from '#redis/gathering-redis.js';
 import { PRODUCER_REDIS } from '#redis/redis.module.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import { IMAGE_QUEUE } from '#queue/job-catalog.js';
-import { ENTER, FORGET, IMAGES_ONLY, LEAVE, LOOK, RENEW } from './limiter-scripts.js';
+import { END_PAUSES, ENTER, FORGET, IMAGES_ONLY, LEAVE, LOOK, RENEW } from './limiter-scripts.js';
 import type { Asking, CallOutcome, CallRejection, RefusalReason } from './call-permit.js';
 import { LINE_PARTS, SERVER_PARTS } from './provider-line.js';
 import { RoutingConfig } from './routing.config.js';
@@ -28,6 +28,8 @@ export interface LimitedTask {
   readonly taskId: string;
   /** Whether it is for an image: what such a call says of its key does not keep chats from using it. */
   readonly isImage: boolean;
+  /** Whether an operator tests the provider: its success ends the pause of its key. */
+  readonly isTest?: boolean;
 }
 
 /** A call that has begun. */
@@ -87,7 +89,7 @@ export class LimiterState {
    * there is none. `startedAt` is by Redis's clock, in ms.
    */
   async enter<Option extends CallOption>(
-    { permit, taskId, isImage }: LimitedTask,
+    { permit, taskId, isImage, isTest = false }: LimitedTask,
     options: readonly Option[],
     { resume = false, caller, jobId = '', remainingMs = LONGEST_MS, needs = '' }: Asking,
   ): Promise<Answer<{ readonly option: Option } & (CallRejection | { readonly startedAt: number })>> {
@@ -96,7 +98,8 @@ export class LimiterState {
       (id) => options.find(({ provider }) => serverId(provider) === id)?.provider as ProviderEntry,
     );
     const places = options.flatMap((option) => [ids.indexOf(serverId(option.provider)) + 1, fieldOf(option, isImage)]);
-    const asks = [taskId, permit, resume ? 1 : 0, this.config.slotLeaseMs, needs, options.length, ...places];
+    const how = [resume ? 1 : 0, isTest ? 1 : 0, this.config.slotLeaseMs, needs];
+    const asks = [taskId, permit, ...how, options.length, ...places];
     const who = caller && [caller.accountId, caller.accountWeight, caller.originalKeyId, caller.weight];
     const values = [...this.valuesOf(servers), ...asks, ...(who ? [...who, jobId, wholeMs(remainingMs)] : [])];
     const answer = await ENTER.run(this.redis, this.keysOf(servers), values);
@@ -110,16 +113,23 @@ export class LimiterState {
    * are not limited is sent with the next commands, which are those of the task's end, so that it costs no write.
    */
   async leave(call: LimitedCall, { outcome, startedAt, retryAfterMs, keepMs }: CallReport): Promise<Answer<void>> {
-    const { permit, option, taskId, isImage } = call;
+    const { permit, option, taskId, isImage, isTest = false } = call;
     const { provider } = option;
     if (outcome === 'succeeded' && !isLimited(provider)) await this.redis.company(SUCCESS_WAITS_MS);
     const { failures, pauseMs, keyPauseMs } = this.config;
     const keys = [...this.keysOf([provider]), ...this.keys(serverId(provider), 'failures')];
     const report = [outcome, startedAt, wholeMs(retryAfterMs), wholeMs(keepMs)];
-    const rules = [failures, FAILURE_WINDOW_MS, pauseMs, keyPauseMs, provider.keys.length < 2 ? 1 : 0];
+    const rules = [failures, FAILURE_WINDOW_MS, pauseMs, keyPauseMs, provider.keys.length < 2 ? 1 : 0, isTest ? 1 : 0];
     const asks = [taskId, permit, fieldOf(option, isImage), ...report, ...rules];
     const called = await LEAVE.run(this.redis, keys, [...this.valuesOf([provider]), ...asks]);
     return { answer: undefined, called: called as string[] };
+  }
+
+  /** Ends the pauses of these servers, which are of one provider, and of their keys. Answers how many had any. */
+  async endPauses(servers: readonly ProviderEntry[]): Promise<Answer<number>> {
+    const ended = await END_PAUSES.run(this.redis, this.keysOf(servers), this.valuesOf(servers));
+    const [answer, called] = ended as [number, string[]];
+    return { answer, called };
   }
 
   /** Returns the slot of a task at a server, by its id, whichever permit holds it. */

@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import { serverId, serverLabels } from '#providers/provider-entry.js';
+import { serverId, serverLabels, type ProviderEntry } from '#providers/provider-entry.js';
 import { ImageQueue } from '#queue/image-queue.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { DrainedProviders } from './provider-switches.js';
@@ -46,17 +46,28 @@ export class ProviderLimiter implements OnApplicationShutdown {
     taskId: string,
     asking: Asking = {},
   ): Promise<(CallPermit & { readonly option: Option }) | CallRejection> {
-    const isForced = asking.resume === true || asking.evenDrained === true;
+    const isForced = asking.resume === true || asking.isTest === true;
     const open = options.filter(({ provider }) => isForced || !this.drained.has(provider));
     const [first] = open;
     if (first === undefined) {
       return this.refuse(options[0], { reason: 'drained', retryAfterMs: DRAINED_RETRY_MS });
     }
-    const task = { permit: randomUUID(), taskId, isImage: (asking.jobId ?? '') !== '' };
+    const task = { permit: randomUUID(), taskId, isImage: (asking.jobId ?? '') !== '', isTest: asking.isTest === true };
     const answer = await this.tell((state) => state.enter(task, open, asking));
     if (answer !== undefined && 'reason' in answer) return this.refuse(answer.option, answer);
     const option = answer?.option ?? first;
     return { option, ...this.permit({ ...task, option }, answer?.startedAt ?? 0) };
+  }
+
+  /**
+   * Ends the pauses of these servers, which are of one provider, and of their keys: the next task in turn calls at once. Says
+   * how many servers had pauses, and how many waiting tasks go on; undefined without Redis. Never throws.
+   */
+  async endPauses(servers: readonly ProviderEntry[]): Promise<{ ended: number; called: number } | undefined> {
+    const told = await this.shared.tell((state) => state.endPauses(servers));
+    if (told === undefined) return undefined;
+    if (told.called.length > 0) await this.queue.hurry(told.called);
+    return { ended: told.answer, called: told.called.length };
   }
 
   /** Returns the slot of a task at a server, by its id, that ended while parked, when no worker held it. Never throws. */

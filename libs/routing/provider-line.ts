@@ -233,6 +233,26 @@ export const LINE = `${TURNS}
     return math.min(free, server.rate - begun)
   end
 
+  -- Gives a place to the next in turn; false when nobody waits for one.
+  local function give_place(server, asking)
+    local next = next_task(server, asking)
+    if not next then return false end
+    local kept_until = now + ${KEPT_MS}
+    if next.job == '' then
+      kept_until = math.max(now + ${CHAT_LATE_MS}, call('ZSCORE', waits, next.task) or 0)
+    end
+    call('ZADD', server.calls, 'GT', kept_until, next.task)
+    if call('PTTL', server.calls) < 0 then call('PEXPIRE', server.calls, ${LINE_MS}) end
+    if call('HEXISTS', wishes, next.task) == 1 then
+      call('HINCRBY', loaded, 'given', 1)
+      call('PEXPIRE', loaded, ${LINE_MS})
+    end
+    note_loaded(server, next.work)
+    serve(next.task)
+    if next.task ~= asking and next.job ~= '' then called[#called + 1] = next.job end
+    return true
+  end
+
   -- Where nothing is limited, tasks waited for a pause to end: only 'most' go on at once, or a recovered provider would
   -- get all of them at the same moment, and the workers' slots would go to whoever waited in large numbers.
   local function give_places(server, most, asking)
@@ -240,21 +260,7 @@ export const LINE = `${TURNS}
     local free = places(server)
     if free == math.huge then free = most end
     for _ = 1, free do
-      local next = next_task(server, asking)
-      if not next then return end
-      local kept_until = now + ${KEPT_MS}
-      if next.job == '' then
-        kept_until = math.max(now + ${CHAT_LATE_MS}, call('ZSCORE', waits, next.task) or 0)
-      end
-      call('ZADD', server.calls, 'GT', kept_until, next.task)
-      if call('PTTL', server.calls) < 0 then call('PEXPIRE', server.calls, ${LINE_MS}) end
-      if call('HEXISTS', wishes, next.task) == 1 then
-        call('HINCRBY', loaded, 'given', 1)
-        call('PEXPIRE', loaded, ${LINE_MS})
-      end
-      note_loaded(server, next.work)
-      serve(next.task)
-      if next.task ~= asking and next.job ~= '' then called[#called + 1] = next.job end
+      if not give_place(server, asking) then return end
     end
   end
 

@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import { DatabaseModule } from '#database/database.module.js';
 import { QueueModule } from '#queue/queue.module.js';
+import { CallCounter } from './call-counter.js';
+import { CallHistory } from './call-history.js';
 import { DrainedProviders, ProviderSwitches } from './provider-switches.js';
 import { LimiterGauges } from './limiter-gauges.js';
 import { LimiterState } from './limiter-state.js';
@@ -8,7 +10,7 @@ import { ProviderLimiter } from './provider-limiter.js';
 import { SharedLimiter } from './shared-limiter.js';
 import { StoredResponses } from './stored-responses.js';
 
-/** Decides which provider calls may begin, for all processes together. Needs the CatalogModule and RoutingConfig. */
+/** Decides which provider calls may begin, and counts how they ended, for all processes together. Needs the CatalogModule and RoutingConfig. */
 @Module({
   imports: [DatabaseModule, QueueModule],
   providers: [
@@ -18,8 +20,18 @@ import { StoredResponses } from './stored-responses.js';
     DrainedProviders,
     ProviderLimiter,
     LimiterGauges,
+    CallHistory,
+    CallCounter,
     StoredResponses,
   ],
-  exports: [ProviderLimiter, LimiterState, DrainedProviders, ProviderSwitches, StoredResponses],
+  exports: [
+    ProviderLimiter,
+    LimiterState,
+    CallHistory,
+    CallCounter,
+    DrainedProviders,
+    ProviderSwitches,
+    StoredResponses,
+  ],
 })
 export class RoutingModule {}

@@ -104,10 +104,10 @@ describe('providers and queue in the console', () => {
 
   it.each<[string, object | undefined]>([
     ['/providers', undefined],
-    ['/providers/figures', undefined],
     ['/providers/house/drain', {}],
     ['/providers/house/resume', {}],
     ['/providers/house/test', {}],
+    ['/providers/house/try', {}],
     ['/queue', undefined],
     ['/queue/history', undefined],
     ['/failures', undefined],
@@ -172,12 +172,23 @@ describe('providers and queue in the console', () => {
     expect(task).toMatchObject({ status: 'failed', error: { code: 'upstream_error', message: expect.any(String) } });
     const calls = (task['timeline'] as Json[]).filter(({ event }) => event === 'provider_call');
     expect(new Set(calls.map((call) => call['provider']))).toEqual(new Set(['broken']));
-    const { data } = await ada.ask<Rows>('/providers/figures');
-    expect(data).toContainEqual(expect.objectContaining({ name: 'house', failed: 0, median_ms: expect.any(Number) }));
-    const broken = data.find(({ name }) => name === 'broken')!;
-    expect([broken['failed'], broken['median_ms']]).toEqual([broken['calls'], null]);
-    expect(broken).toMatchObject({ failing: broken['calls'], failed_at: expect.any(String) });
-    expect(data.find(({ name }) => name === 'house')).toMatchObject({ failing: 0, failed_at: null });
+    const hourOf = async (name: string): Promise<Json> => (await provider(name))['last_hour'] as Json;
+    // The worker reports its calls once a second.
+    expect(
+      await waitUntil(async () => (await hourOf('broken'))['failing'] === calls.length, { timeoutMs: 30_000 }),
+    ).toBe(true);
+    const none = { failed: 0, rate_limited: 0, timed_out: 0, rejected: 0, canceled: 0 };
+    expect(await hourOf('house')).toMatchObject({
+      total: { ...none, calls: 1, succeeded: 1, average_ms: expect.any(Number) },
+      failing: 0,
+      last_failure: null,
+    });
+    const failure = { model: 'gpt-image-2', code: 'upstream_error', status: null, provider_message: null };
+    expect(await hourOf('broken')).toMatchObject({
+      total: { ...none, calls: calls.length, succeeded: 0, failed: calls.length, average_ms: null },
+      models: [{ model: 'gpt-image-2', calls: calls.length }],
+      last_failure: { ...failure, message: 'The provider could not be reached.' },
+    });
     // What an operator tried out is no failure of a caller.
     const listed = await ada.ask<Rows>(`/failures/tasks?code=upstream_error&provider=broken&model=gpt-image-2`);
     expect(listed.data.map((one) => one['id'])).not.toContain(id);

@@ -103,7 +103,7 @@ describePooler('PgBouncer in transaction mode', () => {
     );
     expect([first?.status, second?.status]).toEqual([200, 200]);
     const ada = await signInFirstAdmin(platform);
-    for (const page of ['/tasks', '/queue/history', '/providers/figures', '/keys']) await ada.ask(page);
+    for (const page of ['/tasks', '/queue/history', '/providers', '/keys']) await ada.ask(page);
     // A worker may have claimed it before it was cancelled; and a busy machine may be late with anything but Postgres.
     const isExpected = ({ event, taskId, code }: Record<string, unknown>): boolean =>
       (event === 'task.lease_lost' && taskId === cancelled) ||

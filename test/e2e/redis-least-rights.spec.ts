@@ -103,9 +103,10 @@ describe('a Redis with TLS, and a user with the rights that docs/operations.md n
     expect(await waitUntil(async () => (await statusOf(slow)) === 'cancelled', { timeoutMs: 30_000 })).toBe(true);
 
     const ada = await signInFirstAdmin(platform);
-    for (const page of ['/providers', '/providers/figures', '/queue', '/queue/history']) await ada.ask(page);
+    for (const page of ['/providers', '/queue', '/queue/history']) await ada.ask(page);
     await ada.ask('/providers/house/drain', { body: {} });
     await ada.ask('/providers/house/resume', { body: {} });
+    await ada.ask('/providers/house/try', { method: 'POST' });
 
     // A worker that dies in the middle: its task is swept up, and its job is taken over.
     const lost = await submit({ prompt: 'a harbor [[latency=8s]]' });

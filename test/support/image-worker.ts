@@ -3,6 +3,8 @@ import { EgressConfig } from '#egress/egress.config.js';
 import { PublicFetcher } from '#egress/fetch-public-url.js';
 import type { ImageProvider } from '#providers/image-provider.js';
 import type { ProviderRegistry } from '../../apps/worker/src/providers/provider-registry.js';
+import { CallCounter } from '#routing/call-counter.js';
+import { CallHistory } from '#routing/call-history.js';
 import type { CallOutcome } from '#routing/call-permit.js';
 import type { ProviderLimiter } from '#routing/provider-limiter.js';
 import type { ObjectStore } from '#storage/object-store.js';
@@ -71,7 +73,8 @@ export function imageWorker(
   const progress = new TaskProgress(transitions, events, logger);
   const ends = new TaskEnds(slots, events, deliveries, metrics, room.lostCallers, room.redis);
   const partials = new TaskPartials(room.redis, room.redisConfig);
-  const calls = new CallProvider(starts, progress, registry, limiter as ProviderLimiter, partials, meter);
+  const counter = new CallCounter(new CallHistory(room.redis, room.redisConfig), logger);
+  const calls = new CallProvider(starts, progress, registry, limiter as ProviderLimiter, partials, meter, counter);
   const inputs = new LoadInputs(store, new PublicFetcher(egress));
   const images = new StoreResults(store, workerConfig, progress);
   const held = memory ?? new TaskMemory(workerConfig, queue, metrics);

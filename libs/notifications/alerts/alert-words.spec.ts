@@ -44,11 +44,22 @@ describe('the words of alerts', () => {
 
   it('name the provider and its models, and the longer wait', () => {
     const models = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
-    expect(providerReading('house', models, true)).toMatchObject({
+    const facts = { isPaused: true, calls: 12, failed: 12, minutes: 10, manyFailures: 5 };
+    expect(providerReading('house', models, facts)).toMatchObject({
       value: 1,
       title: 'Provider “house” is down',
-      what: expect.stringContaining('It serves a, b, c, d, e and 2 more;'),
+      what: expect.stringContaining(
+        '12 of 12 calls in the last 10 minutes failed. It serves a, b, c, d, e and 2 more;',
+      ),
     });
+    expect(providerReading('house', ['a'], { ...facts, isPaused: false })).toMatchObject({
+      value: 1,
+      what: expect.stringMatching(/^All 12 calls to “house” in the last 10 minutes failed\. It serves a;/),
+    });
+    const values = [{ calls: 13 }, { calls: 4, failed: 4 }, { calls: 0, failed: 0 }].map(
+      (more) => providerReading('house', ['a'], { ...facts, isPaused: false, ...more }).value,
+    );
+    expect(values).toEqual([0, 0, 0]);
     expect(waitReading(90.4, 600)).toMatchObject({
       value: 600,
       title: 'Tasks wait 10 minutes before they start',

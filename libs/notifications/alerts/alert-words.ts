@@ -74,17 +74,37 @@ export function failureReading(
   };
 }
 
+/** How a provider's calls went lately. */
+interface ProviderFacts {
+  /** Whether its circuit breaker pauses it, or waits for a success. */
+  readonly isPaused: boolean;
+  /** Of the last `minutes`. */
+  readonly calls: number;
+  readonly failed: number;
+  readonly minutes: number;
+  /** So many calls that all failed mean that it is down, though it is not paused. */
+  readonly manyFailures: number;
+}
+
 /** Whether a provider is down: 1 = yes, 0 = no. */
-export function providerReading(name: string, models: readonly string[], isDown: boolean): AlertReading {
+export function providerReading(name: string, models: readonly string[], facts: ProviderFacts): AlertReading {
+  const { isPaused, calls, failed, manyFailures } = facts;
+  const isFailing = failed === calls && failed >= manyFailures;
+  const lately = `in the last ${minutes(facts.minutes)}`;
+  const figures = calls === 0 ? '' : ` ${number(failed)} of ${number(calls)} calls ${lately} failed.`;
+  const problem = isPaused
+    ? `Calls to “${name}” keep failing or time out, so Darkroom has paused it and tests it with a request now and then.${figures}`
+    : `All ${number(calls)} calls to “${name}” ${lately} failed.`;
   const served =
     models.length > 5 ? `${models.slice(0, 5).join(', ')} and ${models.length - 5} more` : models.join(', ');
   return {
     subject: name,
     name,
-    value: isDown ? 1 : 0,
+    value: isPaused || isFailing ? 1 : 0,
     title: `Provider “${name}” is down`,
-    what: `Calls to “${name}” keep failing or time out, so Darkroom has paused it and tests it with a request now and then. It serves ${served}; their tasks go to other providers or wait.`,
-    advice: 'Check the provider’s status page and its key. Drain it if it stays down, or add another route.',
+    what: `${problem} It serves ${served}; their tasks go to other providers or wait.`,
+    advice:
+      'Check the provider’s status page and its key. Drain it if it stays down, or add another route. Once it works again, Try now ends its pause.',
     path: OPERATION,
   };
 }
@@ -121,6 +141,10 @@ export function firingText({ what, advice }: Pick<AlertReading, 'what' | 'advice
 export function resolvedText(startedAt: Date, resolvedAt: Date): string {
   const lasted = Math.max(1, Math.round((resolvedAt.getTime() - startedAt.getTime()) / 60_000));
   return `Resolved ${momentOf(resolvedAt)}, after ${minutes(lasted)}. Nothing to do.`;
+}
+
+function number(count: number): string {
+  return count.toLocaleString('en');
 }
 
 function minutes(count: number): string {

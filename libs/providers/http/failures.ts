@@ -51,6 +51,8 @@ const KEY_REFUSED: ReadonlySet<number> = new Set([401, 402, 403, 429]);
 const NOT_REACHED: ReadonlySet<number> = new Set([521, 522, 523, 525, 526, 530]);
 /** A proxy reports that the server did not respond in time, or not properly. */
 const GAVE_UP: ReadonlySet<number> = new Set([502, 504, 520, 524]);
+/** The server, or a proxy before it, did not respond in time. */
+const LATE: ReadonlySet<number> = new Set([408, 504, 522, 524]);
 
 /**
  * What a status other than 200 means; see the table in docs/operations.md ("Providers"). The vendor's own text reaches
@@ -71,6 +73,7 @@ export function refusal(facts: RefusalDetails): ProviderError {
       status: facts.status < 300 ? undefined : facts.status,
       providerMessage: said?.providerMessage,
       keyRefused: KEY_REFUSED.has(status) || hasNoCredit,
+      trouble: status === 429 && !hasNoCredit ? 'limited' : LATE.has(status) ? 'late' : undefined,
       ...(retryAfter === undefined ? {} : { retryAfter }),
       ...more,
     });
@@ -232,6 +235,7 @@ export function connectionFailure(reason: 'late' | 'cut', wasSent: boolean, code
   return new ProviderError('upstream_error', text, {
     retryable: true,
     charged: wasSent ? 'maybe' : 'no',
+    trouble: reason === 'late' ? 'late' : undefined,
     cause: new Error(`${wasSent ? 'after' : 'before'} the request was sent: ${plainWord(code)}`),
   });
 }

@@ -21,6 +21,7 @@ export async function simulateFault(fault: AnswerFault, context: ProviderCallCon
         status: 429,
         retryAfter: 1,
         keyRefused: true,
+        trouble: 'limited',
       });
     case 'http-500':
       throw new ProviderError('upstream_error', 'The provider failed (500).', {

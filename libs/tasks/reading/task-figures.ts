@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { ERROR_KINDS, errorKind, isErrorCode } from '#contract/error-codes.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { ServiceSample } from '#queue/service-times.js';
 import { kindOf, serviceKind } from '../row/service-kind.js';
-import { finishedMinutes, providerFigures, type FinishedMinute, type ProviderFigures } from '../row/sweep.sql.js';
+import { finishedMinutes, type FinishedMinute } from '../row/sweep.sql.js';
 import { toOptions } from '../row/task-columns.js';
 
 /** Figures of the queue, over the rows of all accounts. */
@@ -18,9 +17,6 @@ interface QueueFigures {
 const MAX_SAMPLES = 500;
 /** Matches the condition of the index of ended tasks. */
 const ENDED = { status: { not: 'pending' } };
-
-/** Error codes that are the fault of a provider, not of a request. */
-const PROVIDER_FAULTS = Object.keys(ERROR_KINDS).filter((code) => isErrorCode(code) && errorKind(code).status >= 500);
 
 /** Aggregate figures of many tasks. */
 @Injectable()
@@ -90,11 +86,6 @@ export class TaskFigures {
   /** Tasks that ended in each of the last sixty minutes, including the current one, oldest first. */
   async finishedByMinute(): Promise<FinishedMinute[]> {
     return await finishedMinutes(this.prisma.pool);
-  }
-
-  /** Call figures by provider, of image tasks that ended in the last hour; in a busy hour, of its newest tasks. */
-  async providers(): Promise<ProviderFigures[]> {
-    return await providerFigures(this.prisma.pool, PROVIDER_FAULTS);
   }
 
   /** Times of the latest completed tasks from start to end, oldest first, to rebuild the shared record from. */

@@ -5,6 +5,7 @@ import { unavailable } from '#contract/unavailable.js';
 import { ChatNotSent, type ChatCall, type ChatResponse } from '#providers/chat/chat-provider.js';
 import { serverId, type ProviderEntry } from '#providers/provider-entry.js';
 import type { QueueCaller } from '#queue/fair-order.js';
+import { CallCounter, type EndedCall } from '#routing/call-counter.js';
 import type { CallPermit } from '#routing/call-permit.js';
 import { poolsOf } from '#routing/route-plan.js';
 import { Logger } from '#telemetry/logger.js';
@@ -15,7 +16,15 @@ import { ChatPlan, type Attempt } from './chat-plan.js';
 import { ChatProtocols } from './chat-protocols.js';
 import { ChatConfig } from './chat.config.js';
 import type { Relayed } from './relay-answer.js';
-import { isOurFault, mayAskAnother, openAnswer, readRefusal, secondsToWait, type Refusal } from './upstream-refusal.js';
+import {
+  isOurFault,
+  mayAskAnother,
+  messageIn,
+  openAnswer,
+  readRefusal,
+  secondsToWait,
+  type Refusal,
+} from './upstream-refusal.js';
 import type { ChatSignals } from './watch-chat.js';
 
 /** Seconds to avoid a key: after it was refused, and after no connection or a rate limit without a Retry-After. */
@@ -25,6 +34,7 @@ const BUSY_REST = 5;
 const MAX_ATTEMPTS = 6;
 /** Statuses that concern the key. */
 const KEY_REFUSED: ReadonlySet<number> = new Set([401, 402, 403, 429]);
+const NO_RESPONSE = 'The provider did not respond.';
 /** Retry delay in ms when all providers are drained. */
 const CLOSED_MS = 5_000;
 
@@ -101,6 +111,7 @@ export class CallUpstreams {
     private readonly plan: ChatPlan,
     private readonly protocols: ChatProtocols,
     private readonly limiter: ChatLimiter,
+    private readonly calls: CallCounter,
     private readonly config: ChatConfig,
     private readonly logger: Logger,
   ) {}
@@ -135,7 +146,9 @@ export class CallUpstreams {
       }
       ahead = ahead.filter((attempt) => attempt !== permit.option);
       made += 1;
+      const began = performance.now();
       last = await this.callOne(permit.option, sent, passOn);
+      if (call.isChat) this.count(last, sent.signal, performance.now() - began);
       endPermit(permit, last, sent.signal);
       if (!mayCallAnother(last)) return last;
       this.skip(last, sent.requestId);
@@ -204,6 +217,11 @@ export class CallUpstreams {
     return isError ? { refusal: await readRefusal(answer, hidden) } : openAnswer(answer, hidden);
   }
 
+  private count(called: Called, signal: AbortSignal, ms: number): void {
+    const { provider: server, model } = called.attempt;
+    this.calls.ended({ server, model, ms, ...endingOf(called, signal) });
+  }
+
   /** Logs a call that another one follows, and avoids its key for a while. */
   private skip(called: Refused | Unanswered, requestId: string): void {
     const { attempt } = called;
@@ -240,6 +258,25 @@ function endPermit(permit: CallPermit, called: Called, signal: AbortSignal): voi
   }
 }
 
+/** How each end of a response is counted. */
+const ENDINGS = { completed: 'succeeded', left: 'canceled', broken: 'failed' } as const;
+
+/** How the call ended, and why, if the provider is at fault. */
+function endingOf(called: Called, signal: AbortSignal): Pick<EndedCall, 'ending' | 'failure'> {
+  const code = 'chat_upstream_error';
+  if (called.kind === 'answered') {
+    const message = 'The response broke off.';
+    return { ending: ENDINGS[called.end], ...(called.end === 'broken' && { failure: { code, message } }) };
+  }
+  if (called.kind === 'unanswered') {
+    return signal.aborted ? { ending: 'canceled' } : { ending: 'failed', failure: { code, message: NO_RESPONSE } };
+  }
+  const { status } = called.refusal;
+  if (!isOurFault(status) && status < 500 && status !== 429) return { ending: 'rejected' };
+  const failure = { code, status, providerMessage: messageIn(called.refusal) };
+  return { ending: status === 429 ? 'rate_limited' : 'failed', failure };
+}
+
 /** For how many seconds to avoid the key of a call that another one follows. */
 function restOf(called: Refused | Unanswered): number {
   if (called.kind === 'unanswered') return BUSY_REST;
@@ -255,5 +292,5 @@ function noProviderAvailable(retryAfterMs: number): AppError {
 }
 
 function failed(cause: unknown): AppError {
-  return new AppError('chat_upstream_error', 'The provider did not respond.', { cause });
+  return new AppError('chat_upstream_error', NO_RESPONSE, { cause });
 }

@@ -5,6 +5,7 @@ import type { ChatResponse } from '#providers/chat/chat-provider.js';
 import { errorText, errorWords, fieldsOf, messageOf, parsedError, unwrapped } from '#providers/http/error-body.js';
 import { statusOfError } from '#providers/http/failures.js';
 import { isModeration, isModerationCode } from '#providers/http/moderation.js';
+import { providerMessage } from '#providers/http/provider-message.js';
 import { secondsToWait as secondsIn } from '#providers/http/retry-after.js';
 import { redact } from '#telemetry/redact.js';
 import { passedHeaders } from './answer-headers.js';
@@ -121,6 +122,11 @@ export function sendRefusal(refusal: Refusal, request: FastifyRequest, reply: Fa
     .header('cache-control', 'no-store')
     .type('application/json')
     .send(JSON.stringify(refusalBody(refusal, request.id)));
+}
+
+/** The provider's own message for operators; undefined when there is none. */
+export function messageIn({ text, hidden = [] }: Refusal): string | undefined {
+  return providerMessage(parsedError(text).value, hidden);
 }
 
 type RefusalBody = Omit<ErrorBody, 'error'> & {

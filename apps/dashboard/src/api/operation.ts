@@ -9,7 +9,8 @@ const FAILURES_MS = 30_000;
 
 export type Provider = Schema['ProviderStateView'];
 /** Calls of the last hour. */
-export type ProviderFigures = Schema['ProviderFiguresView'];
+export type RecentCalls = Schema['RecentCallsView'];
+export type Tried = Schema['TriedView'];
 export type Queue = Schema['QueueView'];
 export type QueueWorker = Schema['WorkerView'];
 export type FinishedMinute = Schema['FinishedMinuteView'];
@@ -22,12 +23,6 @@ export const providersQuery = queryOptions({
   queryKey: ['operation', 'providers'],
   queryFn: ({ signal }) => get<Schema['ProviderListView']>('/providers', {}, signal),
   refetchInterval: LIVE_MS,
-});
-
-export const providerFiguresQuery = queryOptions({
-  queryKey: ['operation', 'provider-figures'],
-  queryFn: ({ signal }) => get<Schema['ProviderFiguresListView']>('/providers/figures', {}, signal),
-  refetchInterval: FIGURES_MS,
 });
 
 export const queueQuery = queryOptions({

@@ -10,13 +10,17 @@ import {
   type AlertReading,
 } from '#notifications/alerts/alert-words.js';
 import { serverId } from '#providers/provider-entry.js';
+import { CallHistory, totalsOf, type CallCount } from '#routing/call-history.js';
 import { LimiterState } from '#routing/limiter-state.js';
 import { ProviderSwitches } from '#routing/provider-switches.js';
+import { RoutingConfig } from '#routing/routing.config.js';
 import { QueueWait } from '#tasks/reading/queue-wait.js';
 import { TaskFigures } from '#tasks/reading/task-figures.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 
 const MINUTE_MS = 60_000;
+/** The minutes whose calls say whether a provider is down. */
+const PROVIDER_MINUTES = 10;
 
 /** Current values for the rules of each kind. */
 @Injectable()
@@ -27,6 +31,8 @@ export class AlertReadings {
     private readonly tasks: TaskFigures,
     private readonly wait: QueueWait,
     private readonly limiter: LimiterState,
+    private readonly history: CallHistory,
+    private readonly routing: RoutingConfig,
     private readonly switches: ProviderSwitches,
     private readonly config: TasksConfig,
   ) {}
@@ -80,9 +86,20 @@ export class AlertReadings {
       return servers.map((server) => [serverId(server), models] as const).filter(([id]) => !drained.has(id));
     });
     if (used.length === 0) return [];
-    const states = await this.limiter.statesOf(used.map(([id]) => id));
-    // Half-open counts as down: it has failed, and no call has succeeded since.
-    return used.map(([id, models], index) => providerReading(id, models, states[index]?.breaker !== 'closed'));
+    const [states, history] = await Promise.all([this.limiter.statesOf(used.map(([id]) => id)), this.history.read([])]);
+    const counts = history.minutes.slice(-PROVIDER_MINUTES).flatMap((minute) => minute.counts);
+    return used.map(([id, models], index) => {
+      // Rate limits are no outage, and what was rejected or canceled says nothing.
+      const { succeeded, failed, rateLimited } = totalsOf(counts.filter((count) => idOf(count) === id));
+      const calls = {
+        calls: succeeded + failed - rateLimited,
+        failed: failed - rateLimited,
+        minutes: PROVIDER_MINUTES,
+      };
+      // Half-open counts as down: it has failed, and no call has succeeded since.
+      const isPaused = states[index]?.breaker !== 'closed';
+      return providerReading(id, models, { ...calls, isPaused, manyFailures: this.routing.failures });
+    });
   }
 
   private modelsByProvider(): Map<string, string[]> {
@@ -95,4 +112,9 @@ export class AlertReadings {
     }
     return found;
   }
+}
+
+/** The id of the server that was called. */
+function idOf({ provider: name, server }: CallCount): string {
+  return serverId({ name, server });
 }

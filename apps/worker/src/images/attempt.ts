@@ -14,6 +14,8 @@ export interface AttemptedCall {
   providerJobId: string | undefined;
   /** How the call ended; set before it is written to the row, while the attempt tries another provider. */
   end: CallEnd | undefined;
+  /** How long it has taken, in ms, once the provider has answered or was given up, until the call is counted. */
+  tookMs?: number | undefined;
 }
 
 /** One worker's attempt at a task, and its progress. */

@@ -19,6 +19,7 @@ import { serverLabels } from '#providers/provider-entry.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { imageJobId } from '#queue/job-catalog.js';
 import type { CallOutcome, CallPermit, CallRejection } from '#routing/call-permit.js';
+import { CallCounter, type EndedCall } from '#routing/call-counter.js';
 import { ProviderLimiter } from '#routing/provider-limiter.js';
 import type { Candidate } from '#routing/route-plan.js';
 import { TaskPartials } from '#tasks/states/task-partials.js';
@@ -26,7 +27,8 @@ import type { ClaimedTask } from '#tasks/states/task-transitions.js';
 import { inSpan, traceparentForProvider, type OpenSpan } from '#telemetry/spans.js';
 import { ProviderRegistry } from '../providers/provider-registry.js';
 import { successOf, type Attempt } from './attempt.js';
-import { unusable } from './failure-verdict.js';
+import { deadlinePassed, unusable } from './failure-verdict.js';
+import { DeadlinePassed, LeaseLost } from './leases.js';
 import type { LoadedInputs } from './load-inputs.js';
 import { ProviderStarts } from './provider-starts.js';
 import { TaskMeter } from './task-meter.js';
@@ -71,6 +73,7 @@ export class CallProvider {
     private readonly limiter: ProviderLimiter,
     private readonly partials: TaskPartials,
     private readonly meter: TaskMeter,
+    private readonly calls: CallCounter,
   ) {}
 
   /** A permit for one of the candidates, which are equal but for server and key; or the limiter's rejection. */
@@ -84,7 +87,7 @@ export class CallProvider {
     const [first] = candidates;
     return this.limiter.enter(candidates, id, {
       resume,
-      evenDrained: options.onlyProvider !== undefined && options.onlyProvider === first?.provider.name,
+      isTest: options.onlyProvider !== undefined && options.onlyProvider === first?.provider.name,
       caller,
       jobId: imageJobId(id, nextEpoch),
       remainingMs: remainingMs - (performance.now() - claimedAt),
@@ -109,6 +112,14 @@ export class CallProvider {
       permit.end(...(attempt.lease.signal.aborted ? NEUTRAL : this.reportOn(error, provider)));
       throw error;
     }
+  }
+
+  /** Counts the last call, which ended with this error, or returned usable images. Does nothing when none was made. */
+  ended(attempt: Attempt, { provider: server, model }: Candidate, error?: unknown): void {
+    const { call } = attempt;
+    if (call?.tookMs === undefined) return;
+    this.calls.ended({ server, model, ms: call.tookMs, ...endingOf(attempt, error) });
+    call.tookMs = undefined;
   }
 
   private park(attempt: Attempt, permit: PermittedCall, { pending }: ProviderPending): void {
@@ -138,6 +149,7 @@ export class CallProvider {
     const { permit, adapter, inputs } = order;
     const { provider } = permit.option;
     const progress = this.progress.writer(lease, order.resume);
+    const began = performance.now();
     const call = adapter.generate(toProviderRequest(claimed, permit.option, inputs), {
       signal: lease.signal,
       idempotencyKey: claimed.task.id,
@@ -149,7 +161,10 @@ export class CallProvider {
       onProgress: (percent) => progress.provider(percent),
       onPartial: (image, index, size) => this.passOn(claimed, image, index, size),
     });
-    const answer = await this.meter.call(provider, call, lease.signal);
+    const answer = await this.meter.call(provider, call, lease.signal).finally(() => {
+      const before = order.resume ? claimed.waitedMs : 0;
+      if (attempt.call !== undefined) attempt.call.tookMs = before + performance.now() - began;
+    });
     if ('pending' in answer) {
       span.set({ outcome: 'pending', delayMs: answer.pending.checkAfterMs });
       if (attempt.call?.providerJobId === undefined) throw new Error(`${provider.name} works on a job without a name`);
@@ -169,6 +184,25 @@ export class CallProvider {
     if (format !== undefined) this.partials.send(task.id, { index, format, size }, image);
   }
 }
+
+/** How the last call ended, and why, if the provider is at fault. */
+function endingOf({ call, lease: { signal } }: Attempt, error: unknown): Pick<EndedCall, 'ending' | 'failure'> {
+  if (error instanceof ProviderError && !signal.aborted) {
+    if (!isOfTheProvider(error)) return { ending: 'rejected' };
+    const { code, status, message, providerMessage } = error;
+    return { ending: FAULTS[error.trouble ?? 'other'], failure: { code, status, message, providerMessage } };
+  }
+  // What follows a successful call may fail for reasons of our own.
+  if (error === undefined || call?.end?.outcome === 'succeeded') return { ending: 'succeeded' };
+  if (signal.reason instanceof DeadlinePassed) {
+    const { code, message } = deadlinePassed();
+    return { ending: 'timed_out', failure: { code, message } };
+  }
+  if (signal.aborted || error instanceof LeaseLost) return { ending: 'canceled' };
+  return { ending: 'failed', failure: { code: 'internal_error' } };
+}
+
+const FAULTS = { limited: 'rate_limited', late: 'timed_out', other: 'failed' } as const;
 
 /** The span of a call. */
 function callSpan({ claimed, starts }: Attempt, { permit, resume: resumed }: OrderedCall) {

@@ -89,6 +89,11 @@ const NO_PROVIDER = { free: false, interrupted: 'fail' } as const;
 /** Limits, beside the deadline, tries that never reach a provider, for example while the store is down. */
 const MAX_TRIES = 20;
 
+/** The error of a task whose deadline has passed. */
+export function deadlinePassed(): AppError {
+  return new AppError('generation_timeout', 'The image was not finished before the deadline.');
+}
+
 /** Decides by the error alone. A task whose last start may have been charged gets no other start. */
 export function verdictOn(error: unknown, facts: AttemptFacts): Verdict {
   if (error instanceof LeaseLost) return { kind: 'leave' };
@@ -100,9 +105,7 @@ export function verdictOn(error: unknown, facts: AttemptFacts): Verdict {
   if (error instanceof StartNotCounted) return { kind: 'release', delayMs: FIRST_DELAY_MS };
   // The outcome of other unanswered writes is unknown; the next worker reads it from the row once the lease expires.
   if (error instanceof TransitionUnanswered) return { kind: 'leave' };
-  if (error instanceof DeadlinePassed) {
-    return fail(new AppError('generation_timeout', 'The image was not finished before the deadline.'));
-  }
+  if (error instanceof DeadlinePassed) return fail(deadlinePassed());
   if (error instanceof ProviderError) return onProviderError(error, facts);
   if (error instanceof AppError) return fail(error);
   if (error instanceof ImageError) return fail(new AppError(error.code, error.message, { cause: error }));

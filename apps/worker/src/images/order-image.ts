@@ -111,8 +111,11 @@ export class OrderImage {
       if ('pending' in answer) return answer;
       const { files, ...result } = answer;
       order.hold.received(files.reduce((sum, { length }) => sum + length, 0));
-      return { result, stored: await this.storeResults.run(attempt, result, files) };
+      const stored = await this.storeResults.run(attempt, result, files);
+      this.callProvider.ended(attempt, order.permit.option);
+      return { result, stored };
     } catch (error) {
+      this.callProvider.ended(attempt, order.permit.option, error);
       const { call, lease } = attempt;
       if (lease.signal.aborted || call === undefined || !(error instanceof ProviderError)) throw error;
       call.end = endOf(call.provider.free, error, false);

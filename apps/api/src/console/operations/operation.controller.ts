@@ -7,10 +7,10 @@ import { ConsoleController } from '../console-controller.js';
 import {
   DrainBody,
   FinishedMinutesView,
-  ProviderFiguresListView,
   ProviderListView,
   QueueView,
   TestBody,
+  TriedView,
 } from './dto/operation-views.dto.js';
 import { Operation } from './operation.js';
 import { ProviderStates } from './provider-states.js';
@@ -40,12 +40,6 @@ export class OperationController {
     return { data: states.map((state) => ({ ...state, trials: this.trial.trials(state.name) })) };
   }
 
-  @Get('providers/figures')
-  @ApiResponse({ status: 200, type: ProviderFiguresListView })
-  async figures(): Promise<ProviderFiguresListView> {
-    return { data: await this.operation.figures() };
-  }
-
   @Post('providers/:name/drain')
   @HttpCode(204)
   @ApiBody({ type: DrainBody, required: false })
@@ -63,6 +57,22 @@ export class OperationController {
     await this.audit.record(session, 'provider.resumed', name);
   }
 
+  @Post('providers/:name/try')
+  @RouteConfig({ bodyless: true })
+  @HttpCode(200)
+  @ApiResponse({
+    status: 200,
+    type: TriedView,
+    description:
+      'Ended the pauses of the provider or server and its keys; one call tests it, and more follow when it succeeds.',
+  })
+  async tryNow(@Session() session: Session, @Param() { name }: NameParam): Promise<TriedView> {
+    const tried = await this.states.tryNow(name);
+    if (tried === undefined) throw noSuchProvider();
+    if (tried.paused) await this.audit.record(session, 'provider.tried', name, { waiting: tried.waiting });
+    return tried;
+  }
+
   @Post('providers/:name/test')
   @RouteConfig({ counted: 'submits' })
   @UseInterceptors(TaskLogInterceptor)
@@ -72,7 +82,7 @@ export class OperationController {
     status: 202,
     type: AcceptedTaskView,
     description:
-      'Generates one small image with this provider only, even if it is drained. The task ends within two minutes.',
+      'Generates one small image with this provider only, even if it is drained or paused; a success ends the pause. The task ends within two minutes.',
   })
   async test(
     @Session() session: Session,

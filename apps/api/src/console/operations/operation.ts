@@ -2,15 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { QueueLine } from '#queue/queue-line.js';
 import { ServiceTimes } from '#queue/service-times.js';
 import { TaskFigures } from '#tasks/reading/task-figures.js';
-import {
-  workerView,
-  type FinishedMinuteView,
-  type ProviderFiguresView,
-  type QueueView,
-} from './dto/operation-views.dto.js';
+import { workerView, type FinishedMinuteView, type QueueView } from './dto/operation-views.dto.js';
 import { redisUnavailable } from './redis-unavailable.js';
 
-/** Figures of providers and the queue. */
+/** Figures of the queue. */
 @Injectable()
 export class Operation {
   constructor(
@@ -18,18 +13,6 @@ export class Operation {
     private readonly line: QueueLine,
     private readonly times: ServiceTimes,
   ) {}
-
-  async figures(): Promise<ProviderFiguresView[]> {
-    const rows = await this.tasks.providers();
-    return rows.map(({ provider, calls, failed, medianMs, failing, failedAt }) => ({
-      name: provider,
-      calls,
-      failed,
-      median_ms: medianMs === null ? null : Math.round(medianMs),
-      failing,
-      failed_at: failedAt?.toISOString() ?? null,
-    }));
-  }
 
   /** Throws AppError `server_is_overloaded` when Redis does not answer. */
   async queue(): Promise<QueueView> {

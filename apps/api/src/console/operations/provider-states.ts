@@ -3,18 +3,23 @@ import { CatalogSource } from '#catalog/catalog-source.js';
 import type { Catalog } from '#catalog/catalog.js';
 import { imagesUrl } from '#providers/descriptors.js';
 import { serverId, type ProviderEntry } from '#providers/provider-entry.js';
+import { CallHistory, type CallCount } from '#routing/call-history.js';
 import { LimiterState, type ServerState } from '#routing/limiter-state.js';
+import { ProviderLimiter } from '#routing/provider-limiter.js';
 import { ProviderSwitches, type ProviderSwitch } from '#routing/provider-switches.js';
-import type { ProviderStateView, ServerStateView } from './dto/operation-views.dto.js';
+import type { ProviderStateView, ServerStateView, TriedView } from './dto/operation-views.dto.js';
+import { recentCallsView } from './dto/recent-calls.dto.js';
 import { redisUnavailable } from './redis-unavailable.js';
 
-/** The state of providers, and which ones are drained. */
+/** The state of providers, how their calls went, and which ones are drained. */
 @Injectable()
 export class ProviderStates {
   constructor(
     private readonly source: CatalogSource,
     private readonly limiter: LimiterState,
+    private readonly calls: ProviderLimiter,
     private readonly switches: ProviderSwitches,
+    private readonly history: CallHistory,
   ) {}
 
   /**
@@ -26,13 +31,21 @@ export class ProviderStates {
     const drained = new Map((await this.switches.list()).map((row) => [row.provider, row]));
     const ids = new Set([...catalog.providers.values()].flatMap(({ servers }) => servers.map(serverId)));
     const gone = [...drained.keys()].filter((name) => !catalog.providers.has(name) && !ids.has(name));
-    const states = await this.limiter.statesOf([...ids]).catch(redisUnavailable);
+    const names = [...new Set([...catalog.providers.keys(), ...gone])];
+    const [states, history] = await Promise.all([
+      this.limiter.statesOf([...ids]).catch(redisUnavailable),
+      this.history.read([...new Set([...names, ...ids])]).catch(redisUnavailable),
+    ]);
     const stateOf = new Map([...ids].map((id, index) => [id, states[index]]));
-    return [...catalog.providers.keys(), ...gone].map((name) => {
+    return names.map((name) => {
       const provider = catalog.providers.get(name);
       const servers = (provider?.servers ?? []).map((server) => {
         const id = serverId(server);
-        return serverView(server, stateOf.get(id), server.server === undefined ? undefined : drained.get(id));
+        const isOwn = (count: CallCount): boolean => count.provider === name && count.server === server.server;
+        return {
+          ...serverView(server, stateOf.get(id), server.server === undefined ? undefined : drained.get(id)),
+          last_hour: recentCallsView(history, id, isOwn),
+        };
       });
       const keys = (provider?.servers ?? []).flatMap((server) =>
         server.keys.map(({ name: key, secret }) => ({ name: labelOf(server.server, key), isSet: secret !== '' })),
@@ -56,6 +69,7 @@ export class ProviderStates {
           server.resting_keys.map(({ key, rests_ms }) => ({ key: labelOf(server.name ?? undefined, key), rests_ms })),
         ),
         drained: drainedView(drained.get(name)),
+        last_hour: recentCallsView(history, name, (count) => count.provider === name),
       };
     });
   }
@@ -74,9 +88,27 @@ export class ProviderStates {
     return (await this.switches.resume(name)) || this.has(name);
   }
 
+  /**
+   * Like `drain`: ends its pauses, so that the next call tests it. Undefined when it does not exist. Throws AppError
+   * `server_is_overloaded` when Redis does not answer.
+   */
+  async tryNow(name: string): Promise<TriedView | undefined> {
+    const servers = this.serversOf(name);
+    if (servers === undefined) return undefined;
+    const tried = await this.calls.endPauses(servers);
+    return tried === undefined ? redisUnavailable() : { paused: tried.ended > 0, waiting: tried.called };
+  }
+
   private has(name: string): boolean {
+    return this.serversOf(name) !== undefined;
+  }
+
+  /** The servers of a provider, or the one with this id. */
+  private serversOf(name: string): readonly ProviderEntry[] | undefined {
     const { providers } = this.source.current;
-    return providers.has(name) || [...providers.values()].some(({ servers }) => servers.map(serverId).includes(name));
+    const all = [...providers.values()].flatMap(({ servers }) => servers);
+    const found = providers.get(name)?.servers ?? all.filter((server) => serverId(server) === name);
+    return found.length === 0 ? undefined : found;
   }
 }
 
@@ -86,7 +118,7 @@ function serverView(
   server: ProviderEntry,
   state: ServerState | undefined,
   off: ProviderSwitch | undefined,
-): ServerStateView {
+): Omit<ServerStateView, 'last_hour'> {
   return {
     name: server.server ?? null,
     region: server.region ?? null,

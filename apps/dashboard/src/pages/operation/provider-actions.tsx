@@ -3,7 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { BusyButton } from '../../parts/busy.tsx';
-import { providersQuery } from '../../api/operation.ts';
+import { providersQuery, type Tried } from '../../api/operation.ts';
 import { queryClient } from '../../api/queries.ts';
 import { send } from '../../api/request.ts';
 import { Confirm } from '../../parts/confirm.tsx';
@@ -44,6 +44,27 @@ export function DrainButton({ name }: { readonly name: string }) {
       </Confirm>
     </>
   );
+}
+
+/** Ends the pause of a provider or server: the next call tests it now. */
+export function TryButton({ name }: { readonly name: string }) {
+  const tryNow = useSave({
+    send: () => send<Tried>('POST', addressOf(name, 'try')),
+    stale: [providersQuery],
+    done: ({ paused, waiting }) => triedText(name, paused, waiting),
+    failed: 'Could not end the pause',
+  });
+  return (
+    <BusyButton size="xs" busy={tryNow.isPending} aria-label={`Try now: ${name}`} onClick={() => tryNow.mutate()}>
+      Try now
+    </BusyButton>
+  );
+}
+
+function triedText(name: string, paused: boolean, waiting: number): string {
+  if (!paused) return `${name} is no longer paused.`;
+  if (waiting === 0) return `The pause of ${name} has ended. The next call tests it.`;
+  return `The pause of ${name} has ended. ${waiting === 1 ? 'A waiting task is' : `${waiting} waiting tasks are`} calling it now.`;
 }
 
 export function ResumeButton({ name }: { readonly name: string }) {

@@ -1,4 +1,4 @@
-import type { Provider, ProviderFigures } from '../../api/operation.ts';
+import type { Provider } from '../../api/operation.ts';
 import { fromNow, secondsLeft } from '../../parts/format.ts';
 import type { StateLook } from '../../parts/state.tsx';
 
@@ -8,8 +8,8 @@ export interface Health extends StateLook {
 }
 
 /** Most important first: operator actions, then missing settings, then failures. */
-export function healthOf(provider: Provider, figures?: ProviderFigures): Health {
-  const { drained, type, has_key: hasKey, breaker, open_ms: openMs, calls, concurrency } = provider;
+export function healthOf(provider: Provider): Health {
+  const { drained, type, has_key: hasKey, breaker, open_ms: openMs, calls, concurrency, last_hour: hour } = provider;
   if (type === null)
     return {
       label: 'Not in catalog',
@@ -32,12 +32,12 @@ export function healthOf(provider: Provider, figures?: ProviderFigures): Health 
       color: 'amber',
       why: 'Paused after failures. The next request tests it.',
     };
-  if (figures !== undefined && figures.failing > 0 && figures.failed_at !== null) {
-    const when = fromNow(figures.failed_at);
+  if (hour.failing > 0 && hour.last_failure !== null) {
+    const when = fromNow(hour.last_failure.at);
     const why =
-      figures.failing === 1
+      hour.failing === 1
         ? `The last call failed ${when}.`
-        : `The last ${figures.failing.toLocaleString('en')} calls failed, most recently ${when}.`;
+        : `The last ${hour.failing.toLocaleString('en')} calls failed, most recently ${when}.`;
     return { label: 'Failing', color: 'amber', why: `${why} It still gets requests.` };
   }
   if (concurrency !== null && calls >= concurrency)

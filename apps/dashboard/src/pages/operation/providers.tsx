@@ -1,18 +1,19 @@
 import { Box, Group, Progress, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { providerFiguresQuery, providersQuery, type Provider, type ProviderFigures } from '../../api/operation.ts';
-import { duration, fullTime, secondsLeft } from '../../parts/format.ts';
+import { providersQuery, type Provider } from '../../api/operation.ts';
+import { CallStrip } from '../../parts/call-strip.tsx';
+import { lastFailureText } from '../../parts/call-words.ts';
+import { fullTime, secondsLeft } from '../../parts/format.ts';
 import { IconServer } from '@tabler/icons-react';
 import { Empty, Trouble } from '../../parts/page.tsx';
 import { State } from '../../parts/state.tsx';
-import { DrainButton, ResumeButton } from './provider-actions.tsx';
+import { DrainButton, ResumeButton, TryButton } from './provider-actions.tsx';
 import { healthOf } from './provider-health.ts';
 import { TestButton } from './provider-test.tsx';
 
 /** A card for each provider. */
 export function Providers() {
   const { data, error, refetch } = useQuery(providersQuery);
-  const figures = useQuery(providerFiguresQuery);
   return (
     <Stack component="section" gap="sm" aria-labelledby="providers">
       <Title order={2} fz="lg" id="providers">
@@ -30,11 +31,7 @@ export function Providers() {
       {error === null && data !== undefined && (
         <SimpleGrid cols={{ base: 1, lg: 2 }}>
           {data.data.map((provider) => (
-            <ProviderCard
-              key={provider.name}
-              provider={provider}
-              figures={figures.data?.data.find(({ name }) => name === provider.name)}
-            />
+            <ProviderCard key={provider.name} provider={provider} />
           ))}
         </SimpleGrid>
       )}
@@ -42,14 +39,10 @@ export function Providers() {
   );
 }
 
-interface CardProps {
-  readonly provider: Provider;
-  readonly figures: ProviderFigures | undefined;
-}
-
-function ProviderCard({ provider, figures }: CardProps) {
+function ProviderCard({ provider }: { readonly provider: Provider }) {
   const { name, type, models, calls, concurrency, starts, starts_per_minute: mostStarts, drained } = provider;
-  const health = healthOf(provider, figures);
+  const { last_hour: hour } = provider;
+  const health = healthOf(provider);
   return (
     <Box className="surface" p="lg" component="article" aria-label={name} miw={0}>
       <Stack gap="md" h="100%">
@@ -77,10 +70,15 @@ function ProviderCard({ provider, figures }: CardProps) {
           <Load name="Running now" count={calls} most={concurrency} />
           <Load name="Started this minute" count={starts} most={mostStarts} />
         </SimpleGrid>
-        <Text size="sm" c="dimmed" className="numbers">
-          {figuresText(figures)}
-        </Text>
+        <CallStrip name={name} calls={hour} />
+        <Models provider={provider} />
+        {hour.last_failure !== null && (
+          <Text size="sm" title={fullTime(hour.last_failure.at)} style={{ overflowWrap: 'anywhere' }}>
+            {lastFailureText(hour)}
+          </Text>
+        )}
         <Group gap="xs" mt="auto">
+          {isPaused(provider) && <TryButton name={name} />}
           {provider.trials.length > 0 && <TestButton provider={provider} />}
           {drained === null ? <DrainButton name={name} /> : <ResumeButton name={name} />}
         </Group>
@@ -116,6 +114,7 @@ function Servers({ provider }: { readonly provider: Provider }) {
             </Box>
             <Group gap="xs" wrap="nowrap">
               <State label={health.label} color={health.color} />
+              {isPaused(server) && <TryButton name={id} />}
               {server.drained === null ? <DrainButton name={id} /> : <ResumeButton name={id} />}
             </Group>
           </Group>
@@ -170,9 +169,19 @@ function Load({ name, count, most }: LoadProps) {
   );
 }
 
-function figuresText(figures: ProviderFigures | undefined): string {
-  if (figures === undefined) return 'No image calls in the last hour.';
-  const { calls, failed, median_ms: median } = figures;
-  const usual = median === null ? '' : `, median ${duration(median)}`;
-  return `Last hour: ${calls.toLocaleString('en')} ${calls === 1 ? 'call' : 'calls'}, ${failed} failed${usual}.`;
+/** Whether "Try now" has something to end. */
+function isPaused({ breaker, resting_keys: resting, drained }: Pick<Provider, 'breaker' | 'resting_keys' | 'drained'>) {
+  return drained === null && (breaker !== 'closed' || resting.length > 0);
+}
+
+/** Which models fail, if there are several. */
+function Models({ provider: { last_hour: hour } }: { readonly provider: Provider }) {
+  const failing = hour.models.filter(({ failed }) => failed > 0);
+  if (hour.models.length < 2 || failing.length === 0) return null;
+  const texts = failing.map(({ model, calls, failed }) => `${model} ${failed} of ${calls}`);
+  return (
+    <Text size="sm" c="dimmed" className="numbers" style={{ overflowWrap: 'anywhere' }}>
+      Failed by model: {texts.join(', ')}.
+    </Text>
+  );
 }

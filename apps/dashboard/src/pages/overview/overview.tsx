@@ -1,15 +1,19 @@
-import { Anchor, Box, List, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Anchor, Box, Group, List, SimpleGrid, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { usePrefetchQuery, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { IconAlertTriangle, IconCheck } from '@tabler/icons-react';
 import { lazy, Suspense, useState, type ReactNode } from 'react';
+import { providersQuery } from '../../api/operation.ts';
 import { keysQuery, sessionQuery, useMay, useSession } from '../../api/queries.ts';
 import { todayQuery } from '../../api/usage.ts';
 import { UNNAMED } from '../../parts/account-label.ts';
+import { CallStrip } from '../../parts/call-strip.tsx';
 import { Figure } from '../../parts/figure.tsx';
 import { SpentSum } from '../../parts/cost.tsx';
 import { spentOf } from '../../parts/format.ts';
 import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
+import { State } from '../../parts/state.tsx';
+import { healthOf } from '../operation/provider-health.ts';
 import { FirstSteps } from './first-steps.tsx';
 import { useAttention, type Notice } from './use-attention.ts';
 
@@ -129,25 +133,57 @@ function NoticeItem({ notice: { text, link } }: { readonly notice: Notice }) {
   );
 }
 
+/** How each provider is doing, for those who may do something about it. */
+function ProviderStates() {
+  const { data } = useQuery({ ...providersQuery, refetchInterval: REFRESH_MS });
+  if (data === undefined) return <Skeleton height={64} />;
+  const states = data.data.map((provider) => ({ provider, health: healthOf(provider) }));
+  const isWell = ({ health }: (typeof states)[number]): number => (health.color === 'green' ? 1 : 0);
+  // Where something is wrong comes first.
+  return states
+    .toSorted((a, b) => isWell(a) - isWell(b))
+    .map(({ provider, health: { label, color } }) => (
+      <Box key={provider.name} component="section" aria-label={provider.name} miw={0} mb="xs">
+        <Group justify="space-between" wrap="nowrap" mb={4}>
+          <Text size="sm" fw={600} miw={0} style={{ overflowWrap: 'anywhere' }}>
+            {provider.name}
+          </Text>
+          <State label={label} color={color} />
+        </Group>
+        <CallStrip name={provider.name} calls={provider.last_hour} />
+      </Box>
+    ));
+}
+
 /** The providers that generate images. */
 function Running() {
   const { operator, image_providers: providers } = useSession();
   return (
     <Section title="Image providers">
-      <Stack gap="xs" align="flex-start">
+      <Stack gap="xs" align="stretch">
         {providers.length === 0 ? (
           <Text size="sm">
             <b>Sandbox.</b> Images are samples that Darkroom draws itself, free of charge.
           </Text>
         ) : (
-          <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-            <b>{providers.join(', ')}</b>
-          </Text>
+          !operator && (
+            <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+              <b>{providers.join(', ')}</b>
+            </Text>
+          )
         )}
         {operator && (
-          <Link to="/catalog" className="text-link action">
-            Manage providers and models
-          </Link>
+          <>
+            <ProviderStates />
+            <Group gap="md">
+              <Link to="/operation" className="text-link action">
+                Status and queue
+              </Link>
+              <Link to="/catalog" className="text-link action">
+                Manage providers and models
+              </Link>
+            </Group>
+          </>
         )}
       </Stack>
     </Section>

@@ -23,6 +23,8 @@ const REFRESH_MS = 15_000;
 const WEEK_MS = 7 * 86_400_000;
 /** Share of a budget from which a notice is shown. */
 const NEARLY = 0.8;
+/** Consecutive failed calls that are no coincidence. */
+const MANY_FAILURES = 3;
 /** A longer wait means that there are too few workers. */
 const LONG_WAIT_SECONDS = 60;
 
@@ -77,6 +79,9 @@ function providerNotices(provider: Provider): Notice[] {
   const { label, color, why } = healthOf(provider);
   const about = `provider_down ${provider.name}`;
   if (color === 'red') return [{ text: `${provider.name}: ${label.toLowerCase()}. ${why}`, link: OPERATION, about }];
+  if (label === 'Failing' && provider.last_hour.failing >= MANY_FAILURES) {
+    return [{ text: `${provider.name}: failing. ${why}`, link: OPERATION, about }];
+  }
   if (provider.drained !== null && provider.models.length > 0) {
     return [{ text: `${provider.name} is drained and gets no requests.`, link: OPERATION }];
   }

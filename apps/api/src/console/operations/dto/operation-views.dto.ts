@@ -6,6 +6,7 @@ import type { LiveWorker } from '#queue/service-times.js';
 import { DRAIN_REASON } from '#routing/provider-switches.js';
 import { OptionalBody } from '../../../common/contract-fields.js';
 import { ListOf } from '../../dto/list-views.dto.js';
+import { RecentCallsView } from './recent-calls.dto.js';
 
 class DrainedView {
   @ApiProperty({ format: 'date-time' })
@@ -74,6 +75,9 @@ export class ServerStateView {
 
   @ApiProperty({ type: DrainedView, nullable: true, description: 'Whether this server alone is drained.' })
   drained!: DrainedView | null;
+
+  @ApiProperty({ type: RecentCallsView })
+  last_hour!: RecentCallsView;
 }
 
 /** The current state of a provider: of its only server, or of all of them together. */
@@ -140,46 +144,25 @@ export class ProviderStateView {
 
   @ApiProperty({ type: DrainedView, nullable: true })
   drained!: DrainedView | null;
+
+  @ApiProperty({ type: RecentCallsView })
+  last_hour!: RecentCallsView;
 }
 
 /** Providers of the catalog, and drained ones that are no longer in it. */
 export class ProviderListView extends ListOf(ProviderStateView) {}
 
-/** A provider's calls in the requested time range. */
-export class ProviderFiguresView {
-  @ApiProperty()
-  name!: string;
-
-  @ApiProperty({ type: 'integer' })
-  calls!: number;
-
-  @ApiProperty({ type: 'integer' })
-  failed!: number;
+/** What ending a provider's pauses has led to. */
+export class TriedView {
+  @ApiProperty({ description: 'Whether a circuit breaker was open or waiting for its test, or a key was paused.' })
+  paused!: boolean;
 
   @ApiProperty({
     type: 'integer',
-    nullable: true,
-    description: 'Median duration of successful calls, in milliseconds.',
+    description: 'Waiting tasks that call the provider now. With 0, the next call tests it.',
   })
-  median_ms!: number | null;
-
-  @ApiProperty({ type: 'integer', description: 'Failed calls since the last successful one.' })
-  failing!: number;
-
-  @ApiProperty({
-    type: String,
-    nullable: true,
-    format: 'date-time',
-    description: 'Time of the last of these failures.',
-  })
-  failed_at!: string | null;
+  waiting!: number;
 }
-
-/** Computed from the task rows, so it covers every process. */
-export class ProviderFiguresListView extends ListOf(
-  ProviderFiguresView,
-  'Image calls of the last hour, limited to the newest 5,000 tasks.',
-) {}
 
 class WorkerView {
   @ApiProperty()
