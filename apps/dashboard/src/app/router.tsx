@@ -17,6 +17,7 @@ import { CONSOLE } from '../api/place.ts';
 import { keepReturnAddress, takeReturnAddress } from './return-address.ts';
 import type { AuditFilters } from '../api/audit.ts';
 import type { DeliveryFilters } from '../api/webhooks.ts';
+import type { GalleryFilters } from '../pages/gallery/gallery-filters.tsx';
 import type { TaskFilters } from '../pages/tasks/task-filters.ts';
 import type { UsageFilters } from '../pages/usage/usage-filters.tsx';
 
@@ -105,6 +106,18 @@ const task = createRoute({
   path: 'tasks/$id',
   component: lazyRouteComponent(() => import('../pages/tasks/task.tsx'), 'TaskPage'),
 });
+const gallery = createRoute({
+  getParentRoute: () => inside,
+  path: 'gallery',
+  validateSearch: (search): GalleryFilters => ({
+    model: text(search['model']),
+    provider: text(search['provider']),
+    key: text(search['key']),
+    person: text(search['person']),
+    favorites: search['favorites'] === 'true' ? 'true' : undefined,
+  }),
+  component: lazyRouteComponent(() => import('../pages/gallery/gallery.tsx'), 'GalleryPage'),
+});
 const usage = createRoute({
   getParentRoute: () => inside,
   path: 'usage',
@@ -190,6 +203,7 @@ export const router = createRouter({
       overview,
       keys,
       playground,
+      gallery,
       tasks,
       task,
       usage,

@@ -11,6 +11,8 @@ import { SpentSum } from '../../parts/cost.tsx';
 import { spentOf } from '../../parts/format.ts';
 import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { FirstSteps } from './first-steps.tsx';
+import { LastWeek } from './last-week.tsx';
+import { LatestImages } from './latest-images.tsx';
 import { useAttention, type Notice } from './use-attention.ts';
 
 const RenameAccount = lazy(async () => ({
@@ -20,7 +22,7 @@ const RenameAccount = lazy(async () => ({
 /** Refresh interval of the session while the page is visible. */
 const REFRESH_MS = 15_000;
 
-/** The start page: providers, remaining setup steps, today's figures, and what needs attention. */
+/** The start page: remaining setup steps, what needs attention, today's figures, the latest images, and the last week. */
 export function OverviewPage() {
   const { account } = useSession();
   const may = useMay();
@@ -38,11 +40,13 @@ export function OverviewPage() {
       ) : (
         <>
           {may('keys.manage') && <FirstSteps />}
-          <Today />
           <SimpleGrid cols={{ base: 1, md: 2 }}>
             <Attention />
             <Running />
           </SimpleGrid>
+          <Today />
+          <LatestImages />
+          <LastWeek />
         </>
       )}
     </PageFrame>
