@@ -6,6 +6,7 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router';
+import { restoreKept } from '../api/kept-draft.ts';
 import { queryClient, sessionQuery, signInQuery } from '../api/queries.ts';
 import { RequestError } from '../api/request.ts';
 import { Rows } from '../parts/page.tsx';
@@ -48,7 +49,8 @@ const inside = createRoute({
   id: 'inside',
   loader: async () => {
     try {
-      await queryClient.ensureQueryData(sessionQuery);
+      const { person } = await queryClient.ensureQueryData(sessionQuery);
+      await restoreKept(person.id);
     } catch (error) {
       if (!(error instanceof RequestError) || error.status !== 401) throw error;
       keepReturnAddress();
