@@ -1,6 +1,6 @@
 import { Button, ColorSwatch, Group, SegmentedControl, Slider, Stack, Text, UnstyledButton } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
-import { useEffect, useRef, useState, type PointerEvent } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState, type PointerEvent } from 'react';
 import { IconArrowBackUp, IconArrowForwardUp, IconBrush, IconEraser } from '@tabler/icons-react';
 import { Dialog } from '../../parts/dialog.tsx';
 import { MaskArea, type Area } from './mask-area.tsx';
@@ -133,7 +133,8 @@ function Painting({ file, kinds, overlay, onDone, onClose, onUnsaved }: Painting
     if (canvas.current !== null && image !== null) show(canvas.current, image, strokes, kind);
   }, [image, strokes, kind]);
 
-  useEffect(() => {
+  // Not a moment later: an Escape right after the stroke asks, too.
+  useLayoutEffect(() => {
     onUnsaved(isChanged);
     return () => onUnsaved(false);
   }, [isChanged, onUnsaved]);
