@@ -111,7 +111,7 @@ function Viewer({ images, shown, image: { taskId, index, preview = null }, ...pr
   return (
     <Box className="lightbox-body" onKeyDown={press}>
       <VisuallyHidden role="status">
-        {images.length > 1 && `Image ${shown + 1} of ${images.length}: `}
+        {images.length > 1 && `${shown + 1} of ${images.length}: `}
         {task?.prompt ?? ''}
       </VisuallyHidden>
       <div
