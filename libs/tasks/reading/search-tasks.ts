@@ -68,12 +68,20 @@ export class SearchTasks {
   }
 
   private async byId({ accountId, own }: TaskScope, text: string, search: TaskSearch): Promise<string[]> {
-    const { limit, status, model, apiKeyId, provider, since, until } = search;
+    const { limit, status, model, apiKeyId, provider, orderedBy, imagesSince, since, until } = search;
     const found = await this.prisma.task.findMany({
       where: {
         ...definedFields({ accountId, status, model, apiKeyId, provider }),
         ...tasksOf(own),
-        AND: { createdAt: definedFields({ gte: since, lt: until }) },
+        AND: {
+          createdAt: definedFields({ gte: since, lt: until }),
+          ...definedFields({ orderedBy }),
+          ...(imagesSince && {
+            status: 'completed',
+            objectsDeletedAt: null,
+            OR: [{ createdAt: { gte: imagesSince } }, { favoritedAt: { not: null } }],
+          }),
+        },
         ...(isTaskId(text) ? { id: text } : { requestId: text, createdAt: await this.timeOf(accountId, text) }),
       },
       select: { id: true },
@@ -98,7 +106,7 @@ export class SearchTasks {
   private async look({ accountId, own }: TaskScope, search: TaskSearch): Promise<TaskSearchResult> {
     const begun = performance.now();
     const { limit, text = '', since = null, status = null, model = null, apiKeyId = null } = search;
-    const { provider = null } = search;
+    const { provider = null, orderedBy = null, imagesSince = null } = search;
     const found: ScannedTask[] = [];
     let next = startOf(search);
     for (let looked = 0; looked < this.bounds.tasks; looked += TASKS_PER_STATEMENT) {
@@ -109,6 +117,8 @@ export class SearchTasks {
         model,
         apiKeyId,
         provider,
+        orderedBy,
+        imagesSince,
         own: own ?? null,
         text,
         since,

@@ -29,10 +29,16 @@ export interface TaskListQuery {
   readonly order?: TaskOrdering | undefined;
   readonly model?: string | undefined;
   readonly apiKeyId?: string | undefined;
+  /** Only what this person ordered in the console. */
+  readonly orderedBy?: string | undefined;
+  /** Only tasks with stored images: those created since then, and favorites. Older ones are past their retention. */
+  readonly imagesSince?: Date | undefined;
   /** Only favorites. */
   readonly favorites?: boolean | undefined;
   /** Part of the prompt; only for favorites, because those are few. */
   readonly prompt?: string | undefined;
+  /** The last provider called; only for favorites, too. */
+  readonly provider?: string | undefined;
 }
 
 /** How many tasks match, up to a limit. */
@@ -56,6 +62,7 @@ const MAX_RANKED = 1_000;
 /** Match the conditions of indexes: that of unfinished tasks, and those of ended ones by key and by model. */
 const UNFINISHED = { finishedAt: null };
 const DONE = { phase: 'done' };
+const WITH_IMAGES = { status: 'completed', objectsDeletedAt: null };
 
 const NEWEST_FIRST: Prisma.TaskOrderByWithRelationInput[] = [{ createdAt: 'desc' }, { id: 'desc' }];
 
@@ -150,10 +157,11 @@ export class TaskListStore {
   /** How many tasks match. Where no index covers the whole query, counts only those among the newest tasks. */
   async count({ accountId, own }: TaskScope, filters: Omit<TaskListQuery, 'limit'>): Promise<TaskCount> {
     const query = { ...filters, own };
-    const { status, model, apiKeyId } = query;
+    const { status, model, apiKeyId, orderedBy } = query;
     const isIndexed =
       own === undefined &&
       apiKeyId === undefined &&
+      orderedBy === undefined &&
       status !== 'completed' &&
       (status === undefined || model === undefined);
     let count = 0;
@@ -194,24 +202,30 @@ export class TaskListStore {
 }
 
 /** Splits a list into parts that have an index each; unfinished tasks first, so that `first` misses none. */
-function partsOf({ status, model, apiKeyId, favorites, own }: TaskFilters): Prisma.TaskWhereInput[] {
-  if (favorites === true) return [{ favoritedAt: { not: null }, ...tasksOf(own) }];
+function partsOf({ status, favorites, imagesSince, ...filters }: TaskFilters): Prisma.TaskWhereInput[] {
+  const { model, apiKeyId, orderedBy, own } = filters;
+  const kept = { favoritedAt: { not: null }, ...tasksOf(own), ...(imagesSince && WITH_IMAGES) };
+  if (favorites === true) return [kept];
   const unfinished = { ...UNFINISHED, ...tasksOf(own) };
   if (status === 'pending') return [unfinished];
-  if (own === undefined && model === undefined && apiKeyId === undefined) return [{}];
-  const ended = own === undefined ? [DONE] : endedTasksOf(own, apiKeyId);
-  return status === undefined ? [unfinished, ...ended] : ended;
+  const isAll = [own, model, apiKeyId, orderedBy].every((filter) => filter === undefined);
+  const ended = own === undefined ? [isAll ? {} : DONE] : endedTasksOf(own, apiKeyId);
+  if (imagesSince !== undefined) {
+    return [...ended.map((part) => ({ ...part, ...WITH_IMAGES, createdAt: { gte: imagesSince } })), kept];
+  }
+  return isAll || status !== undefined ? ended : [unfinished, ...ended];
 }
 
 /** The conditions of a query, and more. */
 function matching(
   accountId: string,
-  { status, since, until, model, apiKeyId, prompt }: Omit<TaskListQuery, 'limit'>,
+  { status, since, until, model, apiKeyId, orderedBy, prompt, provider }: Omit<TaskListQuery, 'limit'>,
   more: readonly Prisma.TaskWhereInput[] = [],
 ): Prisma.TaskWhereInput {
   return {
-    ...definedFields({ accountId, status, model, apiKeyId }),
+    ...definedFields({ accountId, status, model, apiKeyId, provider }),
     ...(prompt !== undefined && { prompt: { contains: prompt, mode: 'insensitive' } }),
-    AND: [{ createdAt: definedFields({ gte: since, lt: until }) }, ...more],
+    // Apart from the conditions of a part, which may be about the same columns.
+    AND: [{ createdAt: definedFields({ gte: since, lt: until }), ...definedFields({ orderedBy }) }, ...more],
   };
 }

@@ -85,8 +85,12 @@ const SCAN_TASKS = `SELECT id, created_at AS "createdAt", found, n FROM (
     SELECT id, created_at, row_number() OVER (ORDER BY created_at DESC, id DESC)::int AS n,
       ($2::text IS NULL OR status = $2) AND ($3::text IS NULL OR model = $3) AND ($4::text IS NULL OR api_key_id = $4)
         AND ($10::text IS NULL OR provider = $10) AND ($11::text IS NULL OR ordered_by = $11 OR api_key_id = ANY($12))
+        AND ($13::text IS NULL OR ordered_by = $13)
+        AND ($14::timestamptz IS NULL OR status = 'completed' AND objects_deleted_at IS NULL
+          AND (created_at >= $14 OR favorited_at IS NOT NULL))
         AND strpos(lower(prompt), lower($5)) > 0 AS found
-    FROM (SELECT id, created_at, status, model, api_key_id, provider, ordered_by, prompt FROM tasks
+    FROM (SELECT id, created_at, status, model, api_key_id, provider, ordered_by, objects_deleted_at, favorited_at, prompt
+      FROM tasks
       WHERE account_id = $1 AND created_at >= $6 AND (created_at, id) < ($7::timestamptz, $8::text)
       ORDER BY created_at DESC, id DESC LIMIT $9) AS looked) AS judged
   WHERE found OR n = $9 ORDER BY n`;
@@ -98,6 +102,9 @@ export interface TaskScan {
   readonly model: string | null;
   readonly apiKeyId: string | null;
   readonly provider: string | null;
+  readonly orderedBy: string | null;
+  /** Only tasks with stored images: those created since then, and favorites. */
+  readonly imagesSince: Date | null;
   readonly own: OwnTasks | null;
   /** Part of the prompt; empty matches every prompt. */
   readonly text: string;
@@ -110,7 +117,7 @@ export async function scanTasks(database: Queryable, look: TaskScan, most: numbe
   const { rows } = await database.query<ScannedTask>(SCAN_TASKS, [
     ...[look.accountId, look.status, look.model, look.apiKeyId, look.text, look.since ?? '-infinity'],
     ...[look.after?.createdAt ?? 'infinity', look.after?.id ?? '', most, look.provider],
-    ...[look.own?.personId ?? null, look.own?.keyIds ?? []],
+    ...[look.own?.personId ?? null, look.own?.keyIds ?? [], look.orderedBy, look.imagesSince],
   ]);
   return rows;
 }

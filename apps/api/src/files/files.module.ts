@@ -5,5 +5,10 @@ import { FilesController } from './files.controller.js';
 import { LinkReads } from './link-reads.js';
 
 /** `/i/`: finished images through signed links. */
-@Module({ imports: [LinksModule, StorageModule], providers: [LinkReads], controllers: [FilesController] })
+@Module({
+  imports: [LinksModule, StorageModule],
+  providers: [LinkReads],
+  controllers: [FilesController],
+  exports: [LinkReads],
+})
 export class FilesModule {}

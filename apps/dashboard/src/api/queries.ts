@@ -1,7 +1,7 @@
 import { QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
 import { get, RequestError } from './request.ts';
 import type { Schema } from './generated/schema.ts';
-import type { Ability, Session, SignInState, TaskDetail } from './types.ts';
+import type { Ability, Session, SignInState, TaskDetail, TaskPage } from './types.ts';
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -48,6 +48,13 @@ export function taskQuery(id: string) {
     queryFn: ({ signal }) => get<TaskDetail>(`/tasks/${encodeURIComponent(id)}`, {}, signal),
   });
 }
+
+/** The newest tasks with images that the user may see. */
+export const latestImagesQuery = queryOptions({
+  queryKey: ['tasks', 'latest-images'],
+  queryFn: ({ signal }) => get<TaskPage>('/tasks', { images: 'true', limit: 8 }, signal),
+  refetchInterval: 15_000,
+});
 
 /** Number of the account's failed tasks of today, in UTC, that can be retried. */
 export const openFailuresQuery = queryOptions({

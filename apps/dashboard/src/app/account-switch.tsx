@@ -26,8 +26,8 @@ export function AccountSwitch() {
   }, []);
   const open = useSave({
     send: (id: string) => send('POST', '/session/account', { account_id: id }),
-    after: () => {
-      forgetDraft();
+    after: async () => {
+      await forgetDraft();
       new BroadcastChannel(CHANNEL).postMessage(null);
       reopen();
     },

@@ -6,6 +6,7 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router';
+import { restoreKept } from '../api/kept-draft.ts';
 import { queryClient, sessionQuery, signInQuery } from '../api/queries.ts';
 import { RequestError } from '../api/request.ts';
 import { Rows } from '../parts/page.tsx';
@@ -17,6 +18,7 @@ import { CONSOLE } from '../api/place.ts';
 import { keepReturnAddress, takeReturnAddress } from './return-address.ts';
 import type { AuditFilters } from '../api/audit.ts';
 import type { DeliveryFilters } from '../api/webhooks.ts';
+import type { GalleryFilters } from '../pages/gallery/gallery-filters.tsx';
 import type { TaskFilters } from '../pages/tasks/task-filters.ts';
 import type { UsageFilters } from '../pages/usage/usage-filters.tsx';
 
@@ -47,7 +49,8 @@ const inside = createRoute({
   id: 'inside',
   loader: async () => {
     try {
-      await queryClient.ensureQueryData(sessionQuery);
+      const { person } = await queryClient.ensureQueryData(sessionQuery);
+      await restoreKept(person.id);
     } catch (error) {
       if (!(error instanceof RequestError) || error.status !== 401) throw error;
       keepReturnAddress();
@@ -104,6 +107,18 @@ const task = createRoute({
   getParentRoute: () => inside,
   path: 'tasks/$id',
   component: lazyRouteComponent(() => import('../pages/tasks/task.tsx'), 'TaskPage'),
+});
+const gallery = createRoute({
+  getParentRoute: () => inside,
+  path: 'gallery',
+  validateSearch: (search): GalleryFilters => ({
+    model: text(search['model']),
+    provider: text(search['provider']),
+    key: text(search['key']),
+    person: text(search['person']),
+    favorites: search['favorites'] === 'true' ? 'true' : undefined,
+  }),
+  component: lazyRouteComponent(() => import('../pages/gallery/gallery.tsx'), 'GalleryPage'),
 });
 const usage = createRoute({
   getParentRoute: () => inside,
@@ -190,6 +205,7 @@ export const router = createRouter({
       overview,
       keys,
       playground,
+      gallery,
       tasks,
       task,
       usage,

@@ -10,7 +10,7 @@ export function useSignOut() {
     mutationFn: () => send('POST', '/sign-out'),
     // Even after an error: nothing of the session may stay on the screen, or in memory.
     onSettled: async () => {
-      forgetDraft();
+      await forgetDraft();
       await queryClient.cancelQueries();
       location.replace(`${CONSOLE}/sign-in`);
     },

@@ -11,8 +11,8 @@ interface ImageGridProps {
   readonly task: TaskDetail;
   /** Shown in place of a missing image. */
   readonly missing: string;
-  /** Opens a larger view; absent: a link opens the image in a new tab. */
-  readonly onOpen?: (index: number) => void;
+  /** Opens a larger view. */
+  readonly onOpen: (index: number) => void;
   /** Further actions for an image. */
   readonly actions?: (index: number) => ReactNode;
 }
@@ -31,25 +31,22 @@ export function ImageGrid({ task, missing, onOpen, actions }: ImageGridProps) {
               url={url}
               alt={`${prompt} (${place})`}
               missing={missing}
-              {...(onOpen === undefined
-                ? { opens: `Open image ${place} in a new tab` }
-                : { onClick: () => onOpen(index), style: { cursor: 'zoom-in' } })}
+              onClick={() => onOpen(index)}
+              style={{ cursor: 'zoom-in' }}
               radius="md"
               fit="contain"
               className="image-ground"
             />
             <Group gap={6} pos="absolute" bottom={8} right={8}>
               {actions?.(index)}
-              {onOpen !== undefined && (
-                <ActionIcon variant="default" aria-label={`View image ${place}`} onClick={() => onOpen(index)}>
-                  <IconZoomIn size={16} />
-                </ActionIcon>
-              )}
+              <ActionIcon variant="default" aria-label={`View image ${place}`} onClick={() => onOpen(index)}>
+                <IconZoomIn size={16} />
+              </ActionIcon>
               <CopyLink image={image} place={place} />
               <ActionIcon
                 component="a"
                 href={url}
-                download={fileName(task, index)}
+                download={image.file_name}
                 aria-label={`Download image ${place}`}
                 variant="default"
               >
@@ -78,7 +75,7 @@ export function TakeImage({ task, compact = false }: OneImageProps) {
       <Button
         component="a"
         href={image.url}
-        download={fileName(task, 0)}
+        download={image.file_name}
         leftSection={<IconDownload size={compact ? 14 : 16} />}
         {...(compact ? { variant: 'default', size: 'xs' } : {})}
       >
@@ -121,10 +118,4 @@ function CopyLink({ image: { url, url_expires_at: end }, place, compact = false 
       Copy link
     </Button>
   );
-}
-
-/** The file name for saving an image of a task. */
-export function fileName({ id, images }: TaskDetail, index: number): string {
-  const type = images[index]?.content_type.split('/')[1]?.replace('+xml', '') ?? 'png';
-  return `${id}${images.length > 1 ? `-${index + 1}` : ''}.${type}`;
 }

@@ -1,126 +1,262 @@
-import { ActionIcon, Box, Group, Modal, Text } from '@mantine/core';
-import { useLayoutEffect, useRef, useState, type KeyboardEvent } from 'react';
-import { IconChevronLeft, IconChevronRight, IconZoomIn, IconZoomOut, IconZoomReset } from '@tabler/icons-react';
+import { ActionIcon, Anchor, Box, Group, Text, VisuallyHidden } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import {
+  IconCheck,
+  IconChevronLeft,
+  IconChevronRight,
+  IconCopy,
+  IconDownload,
+  IconListDetails,
+  IconZoomIn,
+  IconZoomOut,
+  IconZoomReset,
+} from '@tabler/icons-react';
+import { useEffect, useState, type KeyboardEvent, type ReactNode } from 'react';
+import { taskQuery } from '../api/queries.ts';
+import type { TaskDetail } from '../api/types.ts';
+import { useCopy } from './copy-text.ts';
+import { Dialog } from './dialog.tsx';
+import { dimensions, duration, fullTime, money } from './format.ts';
+import { MAX_ZOOM, moved, STEP, transformOf, WHOLE, zoomed, type View } from './pan-zoom.ts';
+import { StoredImage } from './stored-image.tsx';
+import { usePanZoom } from './use-pan-zoom.ts';
 
-/** Zoom factors relative to the window. */
-const ZOOMS = [1, 1.5, 2, 3, 4, 6];
+/** Zoom of a double click. */
+const CLOSE_LOOK = 2.5;
+/** Part of the box that an arrow key moves. */
+const NUDGE = 0.1;
 
-interface LightboxProps {
-  readonly images: readonly { readonly url: string; readonly alt: string }[];
-  /** The shown image; null: closed. */
-  readonly index: number | null;
-  readonly onIndex: (index: number) => void;
-  readonly onClose: () => void;
+/** An image of a task. */
+export interface LightboxImage {
+  readonly taskId: string;
+  /** Its position in the task, from 0. */
+  readonly index: number;
+  /** A smaller image, shown until this one is loaded. */
+  readonly preview?: string | null;
 }
 
-/** Shows images in full size: + and - zoom, arrow keys switch images, Escape closes. */
-export function Lightbox({ images, index, onIndex, onClose }: LightboxProps) {
+interface LightboxProps {
+  readonly images: readonly LightboxImage[];
+  /** Position of the shown image; null: closed. */
+  readonly shown: number | null;
+  /** There are more images than these. */
+  readonly hasMore?: boolean;
+  readonly onShow: (position: number) => void;
+  readonly onClose: () => void;
+  /** Buttons with ways to use the image. */
+  readonly uses?: ((task: TaskDetail, index: number) => ReactNode) | undefined;
+}
+
+/** Shows images in full size, one at a time, with what they were made from. */
+export function Lightbox({ images, shown, hasMore = false, onClose, ...props }: LightboxProps) {
+  const image = shown === null ? undefined : images[shown];
+  const place = shown === null ? '' : `${shown + 1} of ${images.length}${hasMore ? '+' : ''}`;
   return (
-    <Modal
-      opened={index !== null}
+    <Dialog
+      opened={image !== undefined}
       onClose={onClose}
       fullScreen
       padding="sm"
       radius={0}
-      title={index === null || images.length < 2 ? 'Image' : `Image ${index + 1} of ${images.length}`}
+      title={shown === null || (images.length < 2 && !hasMore) ? 'Image' : `Image ${place}`}
       classNames={{ body: 'lightbox-body', content: 'lightbox' }}
     >
-      {index !== null && <Viewer images={images} index={index} onIndex={onIndex} />}
-    </Modal>
+      {shown !== null && image !== undefined && (
+        <Viewer images={images} shown={shown} image={image} onClose={onClose} {...props} />
+      )}
+    </Dialog>
   );
 }
 
-function Viewer({ images, index, onIndex }: Omit<LightboxProps, 'index' | 'onClose'> & { readonly index: number }) {
-  const [step, setStep] = useState(0);
-  const view = useRef<HTMLDivElement>(null);
-  const middle = useRef({ x: 0.5, y: 0.5 });
-  const zoom = ZOOMS[step] ?? 1;
-  const change = (next: number) => setStep(Math.min(ZOOMS.length - 1, Math.max(0, next)));
-  const lead = (by: number) => {
-    const next = index + by;
-    if (next < 0 || next >= images.length) return;
-    setStep(0);
-    onIndex(next);
+interface ViewerProps extends Pick<LightboxProps, 'images' | 'onShow' | 'onClose' | 'uses'> {
+  readonly shown: number;
+  readonly image: LightboxImage;
+}
+
+function Viewer({ images, shown, image: { taskId, index, preview = null }, ...props }: ViewerProps) {
+  const { onShow, onClose, uses } = props;
+  const { data: task, error } = useQuery(taskQuery(taskId));
+  const [view, setView] = useState<View>(WHOLE);
+  const queries = useQueryClient();
+  const around = [images[shown - 1]?.taskId, images[shown + 1]?.taskId].join(' ');
+  useEffect(() => {
+    for (const id of around.split(' ')) if (id !== '' && id !== taskId) void queries.prefetchQuery(taskQuery(id));
+  }, [around, taskId, queries]);
+  const lead = (by: -1 | 1) => {
+    if (images[shown + by] === undefined) return;
+    setView(WHOLE);
+    onShow(shown + by);
   };
-  // Keeps the center of the view.
-  useLayoutEffect(() => {
-    const box = view.current;
-    if (box === null) return;
-    box.scrollTo({
-      left: middle.current.x * box.scrollWidth - box.clientWidth / 2,
-      top: middle.current.y * box.scrollHeight - box.clientHeight / 2,
-    });
-  }, [zoom]);
-  const remember = () => {
-    const box = view.current;
-    if (box === null) return;
-    middle.current = {
-      x: (box.scrollLeft + box.clientWidth / 2) / box.scrollWidth,
-      y: (box.scrollTop + box.clientHeight / 2) / box.scrollHeight,
-    };
-  };
+  const zoom = (factor: number) => setView(zoomed(view, factor));
+  const { ref, handlers } = usePanZoom({ view, onView: setView, onSwipe: lead });
+  const isWhole = view.zoom === 1;
   const press = (event: KeyboardEvent) => {
+    const nudge = (dx: number, dy: number) => setView(moved(view, dx * NUDGE, dy * NUDGE));
     const work: Readonly<Record<string, (() => void) | undefined>> = {
-      '+': () => change(step + 1),
-      '=': () => change(step + 1),
-      '-': () => change(step - 1),
-      '0': () => change(0),
-      // When zoomed in, arrow keys scroll instead.
-      ...(zoom === 1 && images.length > 1 ? { ArrowLeft: () => lead(-1), ArrowRight: () => lead(1) } : {}),
+      '+': () => zoom(STEP),
+      '=': () => zoom(STEP),
+      '-': () => zoom(1 / STEP),
+      '0': () => setView(WHOLE),
+      ArrowLeft: () => (isWhole ? lead(-1) : nudge(1, 0)),
+      ArrowRight: () => (isWhole ? lead(1) : nudge(-1, 0)),
+      ...(isWhole ? {} : { ArrowUp: () => nudge(0, 1), ArrowDown: () => nudge(0, -1) }),
     };
     if (event.ctrlKey || event.metaKey || event.altKey || work[event.key] === undefined) return;
     event.preventDefault();
     work[event.key]?.();
   };
-  const image = images[index];
+  const url = task?.images[index]?.url ?? (task === undefined ? preview : null);
+  const gone = error === null ? 'This image is no longer available.' : error.message;
   return (
-    <>
-      <Box
-        ref={view}
+    <Box className="lightbox-body" onKeyDown={press}>
+      <VisuallyHidden role="status">
+        {images.length > 1 && `${shown + 1} of ${images.length}: `}
+        {task?.prompt ?? ''}
+      </VisuallyHidden>
+      <div
+        ref={ref}
         className="lightbox-view"
         tabIndex={0}
         role="group"
         aria-label="Image; zoom with + and -"
         data-autofocus
-        onKeyDown={press}
-        onScroll={remember}
+        data-zoomed={!isWhole}
+        {...handlers}
+        onDoubleClick={() => setView(isWhole ? zoomed(WHOLE, CLOSE_LOOK) : WHOLE)}
       >
-        <img
-          src={image?.url}
-          alt={image?.alt ?? ''}
-          style={{ width: `${zoom * 100}%`, height: `${zoom * 100}%` }}
-          onDoubleClick={() => change(step === 0 ? 2 : 0)}
-        />
-      </Box>
-      <Group justify="center" gap="xs" pt="sm" onKeyDown={press}>
+        {url !== null ? (
+          <StoredImage
+            key={`${taskId} ${index}`}
+            url={url}
+            alt={task?.prompt ?? ''}
+            missing={gone}
+            w="100%"
+            h="100%"
+            fit="contain"
+            style={{ transform: transformOf(view) }}
+          />
+        ) : (
+          (task !== undefined || error !== null) && (
+            <Text c="dimmed" ta="center" py="xl">
+              {gone}
+            </Text>
+          )
+        )}
+      </div>
+      {task !== undefined && <Origin task={task} index={index} />}
+      <Group justify="center" gap="xs" pt="xs">
         {images.length > 1 && (
           <Tool
             name="Previous image"
-            isOff={index === 0}
+            isOff={shown === 0}
             icon={<IconChevronLeft size={18} />}
             onClick={() => lead(-1)}
           />
         )}
-        <Tool name="Zoom out" isOff={step === 0} icon={<IconZoomOut size={18} />} onClick={() => change(step - 1)} />
+        <Tool name="Zoom out" isOff={isWhole} icon={<IconZoomOut size={18} />} onClick={() => zoom(1 / STEP)} />
         <Text size="sm" className="numbers" w={52} ta="center" aria-live="polite">
-          {zoom * 100}%
+          {Math.round(view.zoom * 100)}%
         </Text>
         <Tool
           name="Zoom in"
-          isOff={step === ZOOMS.length - 1}
+          isOff={view.zoom === MAX_ZOOM}
           icon={<IconZoomIn size={18} />}
-          onClick={() => change(step + 1)}
+          onClick={() => zoom(STEP)}
         />
-        <Tool name="Fit to window" isOff={step === 0} icon={<IconZoomReset size={18} />} onClick={() => change(0)} />
+        <Tool name="Fit to window" isOff={isWhole} icon={<IconZoomReset size={18} />} onClick={() => setView(WHOLE)} />
         {images.length > 1 && (
           <Tool
             name="Next image"
-            isOff={index === images.length - 1}
+            isOff={shown === images.length - 1}
             icon={<IconChevronRight size={18} />}
             onClick={() => lead(1)}
           />
         )}
+        {task !== undefined && <Take task={task} index={index} onLeave={onClose} />}
+        {task?.images[index] !== undefined && uses?.(task, index)}
       </Group>
+    </Box>
+  );
+}
+
+interface OneImage {
+  readonly task: TaskDetail;
+  readonly index: number;
+}
+
+/** The prompt, and what the image is. */
+function Origin({ task, index }: OneImage) {
+  const { copied, copy } = useCopy(task.prompt);
+  const [isLong, setLong] = useState(false);
+  const took = task.finished_at === null ? undefined : Date.parse(task.finished_at) - Date.parse(task.created_at);
+  const size = task.images[index]?.size;
+  const facts = [
+    task.model,
+    size === undefined ? undefined : dimensions(size),
+    money(task.cost),
+    took === undefined ? undefined : duration(took),
+    fullTime(task.created_at),
+  ].filter((fact) => fact !== undefined);
+  return (
+    <Box className="lightbox-origin">
+      <Group gap="xs" wrap="nowrap" justify="center" align="flex-start">
+        <Text
+          size="sm"
+          className="prompt"
+          {...(isLong ? { mah: '30vh', style: { overflowY: 'auto' }, tabIndex: 0 } : { lineClamp: 2 })}
+        >
+          {task.prompt}
+        </Text>
+        <ActionIcon variant="default" size={28} aria-label="Copy prompt" onClick={copy}>
+          {copied ? <IconCheck size={15} /> : <IconCopy size={15} />}
+        </ActionIcon>
+      </Group>
+      <Text size="xs" c="dimmed" className="numbers" ta="center">
+        {facts.join(' · ')}
+        {task.prompt.length > SHORT && (
+          <>
+            {' · '}
+            <Anchor component="button" type="button" size="xs" mih={24} onClick={() => setLong(!isLong)}>
+              {isLong ? 'Less' : 'Whole prompt'}
+            </Anchor>
+          </>
+        )}
+      </Text>
+    </Box>
+  );
+}
+
+/** Characters of a prompt that fit into two lines anywhere but on a phone. */
+const SHORT = 150;
+
+function Take({ task, index, onLeave }: OneImage & { readonly onLeave: () => void }) {
+  const image = task.images[index];
+  return (
+    <>
+      {image !== undefined && (
+        <ActionIcon
+          component="a"
+          variant="default"
+          size="lg"
+          href={image.url}
+          download={image.file_name}
+          aria-label="Download"
+          title="Download"
+        >
+          <IconDownload size={18} />
+        </ActionIcon>
+      )}
+      <ActionIcon
+        renderRoot={(props) => <Link to="/tasks/$id" params={{ id: task.id }} {...props} />}
+        variant="default"
+        size="lg"
+        aria-label="Open task"
+        onClick={onLeave}
+        title="Open task"
+      >
+        <IconListDetails size={18} />
+      </ActionIcon>
     </>
   );
 }
@@ -128,13 +264,24 @@ function Viewer({ images, index, onIndex }: Omit<LightboxProps, 'index' | 'onClo
 interface ToolProps {
   readonly name: string;
   readonly isOff: boolean;
-  readonly icon: React.ReactNode;
+  readonly icon: ReactNode;
   readonly onClick: () => void;
 }
 
+/** Its name is also its tooltip. A disabled button would lose the focus, and with it the keys. */
 function Tool({ name, isOff, icon, onClick }: ToolProps) {
   return (
-    <ActionIcon variant="default" size="lg" aria-label={name} disabled={isOff} onClick={onClick}>
+    <ActionIcon
+      variant="default"
+      size="lg"
+      aria-label={name}
+      title={name}
+      aria-disabled={isOff}
+      data-disabled={isOff || undefined}
+      onClick={() => {
+        if (!isOff) onClick();
+      }}
+    >
       {icon}
     </ActionIcon>
   );

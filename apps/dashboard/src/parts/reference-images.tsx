@@ -1,8 +1,9 @@
-import { ActionIcon, Box, Group, Image, Stack, Text } from '@mantine/core';
+import { ActionIcon, Box, Group, Image, Stack, Text, VisuallyHidden } from '@mantine/core';
 import { Dropzone } from '@mantine/dropzone';
 import { notifications } from '@mantine/notifications';
-import { useEffect, useMemo, useRef, useState } from 'react';
-import { IconBrush, IconUpload, IconX } from '@tabler/icons-react';
+import { useEffect, useMemo, useRef, useState, type PointerEvent } from 'react';
+import { IconBrush, IconGripVertical, IconUpload, IconX } from '@tabler/icons-react';
+import { keyOf } from './file-keys.ts';
 
 const TYPES = ['image/png', 'image/jpeg', 'image/webp', 'image/avif', 'image/gif'];
 const MAX_BYTES = 50 * 1024 * 1024;
@@ -29,6 +30,22 @@ export function ReferenceImages({ files, most, painted, onChange, onPaint }: Ref
     removed.current = null;
     (next ?? box.current?.querySelector<HTMLElement>('[data-adds]'))?.focus();
   }, [files]);
+  const moved = useRef<number | null>(null);
+  const [said, setSaid] = useState('');
+  // A moved element loses the focus.
+  useEffect(() => {
+    if (moved.current === null) return;
+    const handle = box.current?.querySelectorAll<HTMLElement>('.drag-handle')[moved.current];
+    moved.current = null;
+    handle?.focus();
+  }, [files]);
+  const move = (from: number, to: number) => {
+    const file = files[from];
+    if (file === undefined || to < 0 || to >= files.length || from === to) return;
+    moved.current = to;
+    setSaid(`Now reference image ${to + 1} of ${files.length}`);
+    onChange(files.filter((one) => one !== file).toSpliced(to, 0, file));
+  };
   const latest = useRef(files);
   latest.current = files;
   const [reading, setReading] = useState(0);
@@ -71,9 +88,10 @@ export function ReferenceImages({ files, most, painted, onChange, onPaint }: Ref
         <Group gap="xs">
           {files.map((file, index) => (
             <Thumbnail
-              key={`${file.name}-${index}`}
+              key={keyOf(file)}
               file={file}
               place={index + 1}
+              onMove={files.length > 1 ? (to) => move(index, to) : undefined}
               onPaint={index === 0 ? onPaint : undefined}
               painted={index === 0 ? painted : undefined}
               onRemove={() => {
@@ -84,6 +102,7 @@ export function ReferenceImages({ files, most, painted, onChange, onPaint }: Ref
           ))}
         </Group>
       )}
+      <VisuallyHidden role="status">{said}</VisuallyHidden>
       {files.length < most && (
         <Dropzone
           accept={TYPES}
@@ -138,12 +157,19 @@ interface ThumbnailProps {
   readonly painted: 'mask' | 'markup' | undefined;
   readonly onPaint?: (() => void) | undefined;
   readonly onRemove: () => void;
+  /** Moves it to another position, from 0; absent: it is the only one. */
+  readonly onMove?: ((to: number) => void) | undefined;
 }
 
-function Thumbnail({ file, place, painted, onPaint, onRemove }: ThumbnailProps) {
+function Thumbnail({ file, place, painted, onPaint, onRemove, onMove }: ThumbnailProps) {
   const url = useMemo(() => URL.createObjectURL(file), [file]);
+  const [isDragged, setDragged] = useState(false);
+  const drop = ({ clientX, clientY, currentTarget }: PointerEvent) => {
+    if (isDragged) onMove?.(placeAt(clientX, clientY, currentTarget.closest('[data-reference]')));
+    setDragged(false);
+  };
   return (
-    <Box pos="relative">
+    <Box pos="relative" data-reference {...(isDragged && { opacity: 0.55 })}>
       <Image src={url} alt={`Reference image ${place}`} title={file.name} w={76} h={76} radius="md" fit="cover" />
       <ActionIcon
         size={24}
@@ -158,6 +184,30 @@ function Thumbnail({ file, place, painted, onPaint, onRemove }: ThumbnailProps) 
       >
         <IconX size={12} />
       </ActionIcon>
+      {onMove !== undefined && (
+        <ActionIcon
+          size={24}
+          variant="default"
+          pos="absolute"
+          bottom={4}
+          left={4}
+          className="drag-handle"
+          aria-label={`Drag reference image ${place}, or move it with the arrow keys`}
+          onPointerDown={({ currentTarget, pointerId }) => {
+            currentTarget.setPointerCapture(pointerId);
+            setDragged(true);
+          }}
+          onPointerUp={drop}
+          onPointerCancel={() => setDragged(false)}
+          onKeyDown={(event) => {
+            if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return;
+            event.preventDefault();
+            onMove(place - 1 + (event.key === 'ArrowLeft' ? -1 : 1));
+          }}
+        >
+          <IconGripVertical size={14} />
+        </ActionIcon>
+      )}
       {onPaint !== undefined && (
         <ActionIcon
           size={24}
@@ -173,4 +223,14 @@ function Thumbnail({ file, place, painted, onPaint, onRemove }: ThumbnailProps) 
       )}
     </Box>
   );
+}
+
+/** The position among its siblings of the reference image that is closest to a point of the viewport. */
+function placeAt(x: number, y: number, dragged: Element | null): number {
+  const all = [...(dragged?.parentElement?.querySelectorAll('[data-reference]') ?? [])];
+  const distances = all.map((one) => {
+    const { left, top, width, height } = one.getBoundingClientRect();
+    return Math.hypot(left + width / 2 - x, top + height / 2 - y);
+  });
+  return distances.indexOf(Math.min(...distances));
 }

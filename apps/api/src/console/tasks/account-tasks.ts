@@ -1,16 +1,23 @@
 import { Injectable } from '@nestjs/common';
+import { AppError } from '#contract/app-error.js';
 import { TaskListStore, type TaskCount, type TaskListQuery } from '#tasks/reading/task-list-store.js';
 import { SearchTasks, type TaskSearch } from '#tasks/reading/search-tasks.js';
 import { TaskDetails } from '#tasks/reading/task-details.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import type { TaskScope, TaskSummary } from '#tasks/row/task.js';
+import { TasksConfig } from '#tasks/row/tasks.config.js';
+import { StorageConfig } from '#storage/storage.config.js';
 import { ShownTasks } from './shown-tasks.js';
 import { ConsoleCaller } from './console-caller.js';
 import type { ConsoleTaskFilter, TaskExportQuery } from './dto/task-query.dto.js';
 import type { ConsoleTaskPage } from './dto/task-views.dto.js';
 
 /** Filters and cursor of a list of tasks. */
-type TaskFilters = ConsoleTaskFilter & Pick<TaskListQuery, 'status' | 'limit' | 'after' | 'order' | 'favorites'>;
+type TaskFilters = ConsoleTaskFilter &
+  Pick<TaskListQuery, 'status' | 'limit' | 'after' | 'order' | 'favorites'> & {
+    /** Only completed tasks whose images are stored. */
+    readonly images?: boolean;
+  };
 
 /** Code points of a prompt that are shown as a task's name. */
 const NAME_LENGTH = 200;
@@ -39,6 +46,8 @@ export class AccountTasks {
     private readonly shown: ShownTasks,
     private readonly details: TaskDetails,
     private readonly callers: ConsoleCaller,
+    private readonly storage: StorageConfig,
+    private readonly limits: TasksConfig,
   ) {}
 
   async list(scope: TaskScope, query: TaskFilters): Promise<ConsoleTaskPage> {
@@ -55,7 +64,11 @@ export class AccountTasks {
 
   /** The tasks of a page, without the details that lists show. */
   async find(scope: TaskScope, filters: TaskFilters): Promise<FoundTasks> {
-    const query = await this.queryOf(scope, filters);
+    if (filters.images === true && filters.status !== undefined && filters.status !== 'completed') {
+      throw new AppError('invalid_value', 'Only completed tasks have images.', { param: 'status' });
+    }
+    const imagesSince = filters.images === true ? this.imagesSince() : undefined;
+    const query = { ...(await this.queryOf(scope, filters)), imagesSince };
     if (isSearch(query)) return await this.search(scope, query);
     const { tasks, hasMore } = await this.lists.list(scope, { ...query, prompt: query.text });
     return { tasks, next: hasMore ? (tasks.at(-1)?.id ?? null) : null, searchedUntil: null };
@@ -67,9 +80,17 @@ export class AccountTasks {
     return ids.map((id) => ({ id, prompt: details.get(id)?.prompt ?? '' }));
   }
 
-  private async queryOf<F extends ConsoleTaskFilter>({ accountId }: TaskScope, { key, from, to, ...filters }: F) {
+  private async queryOf<F extends ConsoleTaskFilter>(
+    { accountId }: TaskScope,
+    { key, person, from, to, ...filters }: F,
+  ) {
     const apiKeyId = key === PLAYGROUND ? await this.callers.keyId(accountId) : key;
-    return { ...filters, apiKeyId, since: from, until: to };
+    return { ...filters, apiKeyId, orderedBy: person, since: from, until: to };
+  }
+
+  /** When the oldest task was created whose images are not past their retention. */
+  private imagesSince(): Date {
+    return new Date(Date.now() - this.storage.imageRetentionHours * 3_600_000 - this.limits.deadlineMs);
   }
 
   private async search(
@@ -89,7 +110,7 @@ export class AccountTasks {
   }
 }
 
-/** Prompts and providers have no index. Favorites are few, so their list can filter prompts itself. */
+/** Prompts and providers have no index. Favorites are few, so their list can filter by both itself. */
 function isSearch({ text, provider, favorites }: Pick<TaskFilters, 'text' | 'provider' | 'favorites'>): boolean {
-  return provider !== undefined || (text !== undefined && favorites !== true);
+  return favorites !== true && (provider !== undefined || text !== undefined);
 }

@@ -1,6 +1,7 @@
-import { Get, HttpCode, Post, Query, type StreamableFile } from '@nestjs/common';
+import { Get, HttpCode, Post, Query, Res, type StreamableFile } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiQuery, ApiResponse } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
 import { AuditLog } from '#accounts/audit-log.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { decimalOf } from '#contract/money.js';
@@ -13,8 +14,9 @@ import { ConsoleController } from '../console-controller.js';
 import { csvFile } from '../csv.js';
 import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
-import { ApiTaskFilter, ManyTasksQuery, TaskExportQuery } from './dto/task-query.dto.js';
+import { ApiTaskFilter, ManyTasksQuery, TaskExportQuery, TaskIdsQuery } from './dto/task-query.dto.js';
 import { ManyTasksView, OpenFailuresView } from './dto/task-views.dto.js';
+import { ImageArchive, MAX_TASKS } from './image-archive.js';
 import { ManyTasks, MAX_EXPORTED, type ManyOutcome } from './many-tasks.js';
 import { VisibleTasks } from './visible-tasks.js';
 
@@ -24,11 +26,12 @@ const HEAD = [
   ...TOKEN_CLASSES.flatMap((name) => [`${name}_tokens`, `${name}_cost`]),
 ];
 
-/** Bulk actions on all tasks that match a filter and that the user may see. */
+/** Bulk actions on all tasks that match a filter and that the user may see, and downloads of several. */
 @ConsoleController('Tasks')
 export class ManyTasksController {
   constructor(
     private readonly many: ManyTasks,
+    private readonly archive: ImageArchive,
     private readonly failed: FailedTasks,
     private readonly source: CatalogSource,
     private readonly audit: AuditLog,
@@ -59,6 +62,29 @@ export class ManyTasksController {
         }),
       ]),
     ]);
+  }
+
+  @Get('tasks/images.zip')
+  @Allow('tasks.read')
+  @ApiQuery({
+    name: 'ids',
+    description: `1 to ${MAX_TASKS} task IDs, separated by commas.`,
+    schema: { type: 'string' },
+  })
+  @ApiResponse({
+    status: 200,
+    description: 'The stored images of the tasks, named after their prompts, up to 2 GB.',
+    content: { 'application/zip': { schema: { type: 'string', format: 'binary' } } },
+  })
+  async images(
+    @VisibleTasks() scope: TaskScope,
+    @Query() { ids }: TaskIdsQuery,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const images = await this.archive.images(scope, ids);
+    void reply.type('application/zip').header('content-disposition', 'attachment; filename="darkroom-images.zip"');
+    // Tells a page whether the download would begin.
+    void reply.send(reply.request.method === 'HEAD' ? '' : this.archive.pack(images, reply));
   }
 
   @Get('tasks/open-failures')

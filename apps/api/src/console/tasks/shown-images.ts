@@ -11,6 +11,7 @@ import type { TaskDetail } from '#tasks/reading/task-details.js';
 import type { TaskSummary } from '#tasks/row/task.js';
 import { ApiConfig, publicPathOf, publicUrlOf } from '../../common/api.config.js';
 import { CONSOLE_API } from '../protect-console.js';
+import { imageFileName } from './image-file-name.js';
 import type { ConsoleTaskView } from './dto/task-views.dto.js';
 
 /** What shows a task's first image in a list. */
@@ -43,11 +44,19 @@ export class ShownImages {
   }
 
   /** Empty once the images were deleted. */
-  of({ result }: TaskView, { objectsDeletedAt }: TaskDetail): ConsoleTaskView['images'] {
-    if (objectsDeletedAt !== null) return [];
-    return (result?.images ?? []).flatMap(({ url: [url], expires_at: end, size, content_type }) => {
+  of({ result }: TaskView, { id: taskId, prompt, objectsDeletedAt }: TaskDetail): ConsoleTaskView['images'] {
+    const images = objectsDeletedAt === null ? (result?.images ?? []) : [];
+    return images.flatMap(({ url: [url], expires_at: end, size, content_type: contentType }, index) => {
       if (url === undefined) return [];
-      return [{ url: this.ownPath(url), url_expires_at: new Date(end * 1_000).toISOString(), size, content_type }];
+      return [
+        {
+          url: this.ownPath(url),
+          url_expires_at: new Date(end * 1_000).toISOString(),
+          size,
+          content_type: contentType,
+          file_name: imageFileName({ taskId, prompt, contentType, index, count: images.length }),
+        },
+      ];
     });
   }
 

@@ -48,6 +48,12 @@ export class ConsoleTasksController {
   @ApiQuery({ name: 'order', required: false, enum: TASK_ORDERS })
   @ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES })
   @ApiQuery({ name: 'favorites', required: false, description: 'Only favorites.', schema: { type: 'boolean' } })
+  @ApiQuery({
+    name: 'images',
+    required: false,
+    description: 'Only completed tasks whose images are stored; not with a `status`.',
+    schema: { type: 'boolean' },
+  })
   @ApiTaskFilter()
   @ApiResponse({ status: 200, type: ConsoleTaskPage })
   async list(@VisibleTasks() scope: TaskScope, @Query() query: ConsoleTaskQuery): Promise<ConsoleTaskPage> {

@@ -6,11 +6,13 @@ import { LinksModule } from '../../common/links.module.js';
 import { AccountsModule } from '#accounts/accounts.module.js';
 import { BillingModule } from '#billing/billing.module.js';
 import { NotificationsModule } from '#notifications/notifications.module.js';
+import { FilesModule } from '../../files/files.module.js';
 import { ImagesModule } from '../../images/images.module.js';
 import { LimitsModule } from '../../limits/limits.module.js';
 import { TasksApiModule } from '../../tasks/tasks.module.js';
 import { AccountTasks } from './account-tasks.js';
 import { ConsoleCaller } from './console-caller.js';
+import { ImageArchive } from './image-archive.js';
 import { ManyTasks } from './many-tasks.js';
 import { ManyTasksController } from './many-tasks.controller.js';
 import { RetryFailedTasks } from './retry-failed-tasks.js';
@@ -26,6 +28,7 @@ import { Thumbnails } from './thumbnails.js';
 /** An account's tasks as its users see them, and their retries. */
 @Module({
   imports: [
+    FilesModule,
     ImagesModule,
     LimitsModule,
     LinksModule,
@@ -41,7 +44,7 @@ import { Thumbnails } from './thumbnails.js';
   controllers: [ManyTasksController, ConsoleTasksController, TaskInputsController],
   providers: [
     ...[AccountTasks, ConsoleCaller, ManyTasks, RetryFailedTasks, RetryTask],
-    ...[OwnTasks, ShownImages, ShownTasks, TaskInputs, Thumbnails],
+    ...[ImageArchive, OwnTasks, ShownImages, ShownTasks, TaskInputs, Thumbnails],
   ],
   exports: [ConsoleCaller, RetryFailedTasks, RetryTask],
 })

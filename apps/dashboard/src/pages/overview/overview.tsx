@@ -15,6 +15,8 @@ import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { State } from '../../parts/state.tsx';
 import { healthOf } from '../operation/provider-health.ts';
 import { FirstSteps } from './first-steps.tsx';
+import { LastWeek } from './last-week.tsx';
+import { LatestImages } from './latest-images.tsx';
 import { useAttention, type Notice } from './use-attention.ts';
 
 const RenameAccount = lazy(async () => ({
@@ -24,7 +26,7 @@ const RenameAccount = lazy(async () => ({
 /** Refresh interval of the session while the page is visible. */
 const REFRESH_MS = 15_000;
 
-/** The start page: providers, remaining setup steps, today's figures, and what needs attention. */
+/** The start page: remaining setup steps, what needs attention, today's figures, the latest images, and the last week. */
 export function OverviewPage() {
   const { account } = useSession();
   const may = useMay();
@@ -42,11 +44,13 @@ export function OverviewPage() {
       ) : (
         <>
           {may('keys.manage') && <FirstSteps />}
-          <Today />
           <SimpleGrid cols={{ base: 1, md: 2 }}>
             <Attention />
             <Running />
           </SimpleGrid>
+          <Today />
+          <LatestImages />
+          <LastWeek />
         </>
       )}
     </PageFrame>

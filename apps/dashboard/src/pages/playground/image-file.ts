@@ -12,6 +12,22 @@ export async function imageFile(url: string, nameOf: (type: string) => string): 
   return new File([bytes], nameOf(bytes.type), { type: bytes.type });
 }
 
+/** Types of reference images. */
+const TYPES = ['image/png', 'image/jpeg', 'image/webp'];
+
+/** Whether an image of a task can become a reference: not one from another origin, or of an unsupported type. */
+export function canBeReference(task: TaskDetail, index: number): boolean {
+  const image = task.images[index];
+  return image !== undefined && image.url.startsWith('/') && TYPES.includes(image.content_type);
+}
+
+/** An image of a task; rejects when it is no longer stored. */
+export async function fileOf(task: TaskDetail, index: number): Promise<File> {
+  const image = task.images[index];
+  if (image === undefined) throw new Error('There is no such image.');
+  return await imageFile(image.url, () => image.file_name);
+}
+
 /** The input images of a task; rejects unless all of them are still stored. */
 export async function inputsOf(task: TaskDetail): Promise<Pick<Draft, 'files' | 'overlay'>> {
   const { reference_images: images, mask, markup } = task;

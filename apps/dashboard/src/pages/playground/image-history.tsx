@@ -1,27 +1,17 @@
-import {
-  ActionIcon,
-  Box,
-  Group,
-  SegmentedControl,
-  Text,
-  TextInput,
-  UnstyledButton,
-  VisuallyHidden,
-} from '@mantine/core';
+import { Box, Group, SegmentedControl, Text, TextInput, UnstyledButton, VisuallyHidden } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { IconSearch, IconStar, IconStarFilled } from '@tabler/icons-react';
-import { taskQuery } from '../../api/queries.ts';
-import { get, send } from '../../api/request.ts';
+import { IconSearch } from '@tabler/icons-react';
+import { get } from '../../api/request.ts';
 import type { TaskPage, TaskRow } from '../../api/types.ts';
-import { BusyButton, whileBusy } from '../../parts/busy.tsx';
+import { BusyButton } from '../../parts/busy.tsx';
+import { FavoriteStar } from '../../parts/favorite-star.tsx';
 import { fromNow } from '../../parts/format.ts';
 import { Trouble } from '../../parts/page.tsx';
 import { SandboxMark, Thumbnail } from '../../parts/stored-image.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
 import { useOrderer } from '../../parts/use-orderer.ts';
-import { useSave } from '../../parts/use-save.ts';
 
 const SHOWN = 12;
 /** Polls, because there is no event stream for each listed task. */
@@ -141,7 +131,7 @@ function Tile({ task, place, isShared, isCurrent, onPick }: TileProps) {
       </UnstyledButton>
       {task.sandbox && <SandboxMark small />}
       {(task.favorite || (task.status === 'completed' && task.images_deleted_at === null)) && (
-        <Star task={task} place={place} />
+        <FavoriteStar task={task} place={place} pos="absolute" top={4} right={6} />
       )}
       {isShared && (
         <Text size="xs" c="dimmed" truncate mt={2} title={who}>
@@ -149,32 +139,5 @@ function Tile({ task, place, isShared, isCurrent, onPick }: TileProps) {
         </Text>
       )}
     </Box>
-  );
-}
-
-function Star({ task: { id, favorite, prompt }, place }: Pick<TileProps, 'task' | 'place'>) {
-  const toggle = useSave({
-    send: () => send(favorite ? 'DELETE' : 'POST', `/tasks/${id}/favorite`),
-    stale: [{ queryKey: ['tasks'] }, taskQuery(id)],
-    failed: 'Could not change the favorite',
-  });
-  return (
-    <ActionIcon
-      className="star"
-      size={24}
-      variant="default"
-      pos="absolute"
-      top={4}
-      right={6}
-      data-on={favorite}
-      aria-pressed={favorite}
-      aria-label={`Favorite: ${prompt.slice(0, 60)}, ${place}`}
-      {...whileBusy(toggle.isPending)}
-      onClick={() => {
-        if (!toggle.isPending) toggle.mutate();
-      }}
-    >
-      {favorite ? <IconStarFilled size={13} /> : <IconStar size={13} />}
-    </ActionIcon>
   );
 }

@@ -26,6 +26,7 @@ import { SandboxMark, StoredImage } from '../../parts/stored-image.tsx';
 import { Attempt } from '../../parts/attempt.tsx';
 import { Cancel } from '../../parts/cancel-task.tsx';
 import { TaskError } from '../../parts/task-error.tsx';
+import { LightboxUses } from './lightbox-uses.tsx';
 import { UseButtons, UseMenu, type ImageUses } from './image-uses.tsx';
 
 const GONE = 'This image is no longer available.';
@@ -130,10 +131,19 @@ function Shown({ task, error, isOrdered, partial, size, uses, onAgain, marks = [
       </Stack>
       {task !== undefined && (
         <Lightbox
-          images={task.images.map(({ url }) => ({ url, alt: task.prompt }))}
-          index={viewed}
-          onIndex={setViewed}
+          images={task.images.map((_, index) => ({ taskId: task.id, index }))}
+          shown={viewed}
+          onShow={setViewed}
           onClose={() => setViewed(null)}
+          uses={(shown, index) => (
+            <LightboxUses
+              task={shown}
+              index={index}
+              onReference={uses.onReference}
+              onAgain={uses.onReuse}
+              onUsed={() => setViewed(null)}
+            />
+          )}
         />
       )}
     </Box>

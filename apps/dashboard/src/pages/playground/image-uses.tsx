@@ -2,15 +2,12 @@ import { ActionIcon, Button, Group, Menu } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconBrush, IconDotsVertical, IconPhotoPlus, IconSparkles } from '@tabler/icons-react';
 import type { TaskDetail } from '../../api/types.ts';
-import { fileName } from '../../parts/image-grid.tsx';
 import { draftOf, formOf, type ChangeDraft, type Draft } from './draft.ts';
-import { imageFile } from './image-file.ts';
+import { canBeReference, fileOf } from './image-file.ts';
 import { ORDER_ID } from './order-button.tsx';
 import { PROMPT_ID } from './prompt-field.tsx';
 import { REFERENCE_SHAPE, settingsOf, type Choices, type ImageSettings } from './settings.ts';
 
-/** Types of reference images. */
-const TYPES = ['image/png', 'image/jpeg', 'image/webp'];
 /** Number of variations, if the model can generate several at once. */
 const VARIATIONS = 4;
 
@@ -80,12 +77,6 @@ export function focusOn(id: string): void {
   });
 }
 
-async function fileOf(task: TaskDetail, index: number): Promise<File> {
-  const image = task.images[index];
-  if (image === undefined) throw new Error('There is no such image.');
-  return await imageFile(image.url, () => fileName(task, index));
-}
-
 interface UsesOfProps {
   readonly task: TaskDetail;
   readonly index: number;
@@ -94,9 +85,7 @@ interface UsesOfProps {
 
 /** The uses of an image, starting with those that need the image itself. */
 function usesOf({ task, index, uses: { onEdit, onReference, onVary } }: UsesOfProps) {
-  const image = task.images[index];
-  // An image from another origin, or of an unsupported type, can't become a reference.
-  if (image === undefined || !image.url.startsWith('/') || !TYPES.includes(image.content_type)) return [];
+  if (!canBeReference(task, index)) return [];
   return [
     { name: 'Edit this', icon: <IconBrush size={15} />, work: onEdit },
     { name: 'Use as reference', icon: <IconPhotoPlus size={15} />, work: onReference },

@@ -1,5 +1,6 @@
 import { Anchor, Text, Textarea } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
+import { notifications } from '@mantine/notifications';
 import { lazy, Suspense } from 'react';
 import { ReferenceImages } from '../../parts/reference-images.tsx';
 import type { ChangeDraft, Draft } from './draft.ts';
@@ -42,7 +43,13 @@ export function PromptField({ draft, choices, onChange }: PromptFieldProps) {
           most={choices.mostReferences}
           painted={overlay?.kind}
           onPaint={kinds.length > 0 ? painter.open : undefined}
-          onChange={(next) =>
+          onChange={(next) => {
+            const [first] = files;
+            if (overlay !== null && first !== undefined && first !== next[0] && next.includes(first)) {
+              notifications.show({
+                message: `The ${overlay.kind} was removed: it belonged to the image that was first.`,
+              });
+            }
             onChange({
               files: next,
               dropped: 0,
@@ -51,8 +58,8 @@ export function PromptField({ draft, choices, onChange }: PromptFieldProps) {
               ...(next[0] === files[0] ? {} : { overlay: null }),
               // Otherwise, the result would be cut to a shape that was chosen without the reference.
               ...(files.length === 0 ? { settings: { ...settings, size: REFERENCE_SHAPE } } : {}),
-            })
-          }
+            });
+          }}
         />
       ) : (
         files.length > 0 && (

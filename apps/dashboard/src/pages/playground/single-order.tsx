@@ -105,14 +105,16 @@ export function SingleOrder({ draft, models, onChange: change }: SingleOrderProp
               onChange={changeSettings}
             />
             {make.error !== null && <Trouble error={make.error} doing="Could not submit the request" />}
-            <OrderButton
-              label={labelOf(files, draft.varied, settings.n)}
-              terms={quoteText(quote)}
-              outdated={isOutdated}
-              quotes={isOutdated ? [] : [quote]}
-              busy={submitting || isReading}
-              disabled={prompt.trim() === ''}
-            />
+            <div className="order-bar">
+              <OrderButton
+                label={labelOf(files, draft.varied, settings.n)}
+                terms={quoteText(quote)}
+                outdated={isOutdated}
+                quotes={isOutdated ? [] : [quote]}
+                busy={submitting || isReading}
+                disabled={prompt.trim() === ''}
+              />
+            </div>
             <Box>
               <UnstyledButton className="fold" onClick={code.toggle} aria-expanded={withCode} aria-controls="as-code">
                 {withCode ? 'Hide code' : 'Show code'}

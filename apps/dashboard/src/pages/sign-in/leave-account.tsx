@@ -23,7 +23,7 @@ export function LeaveAccount() {
     mutationFn: () => send('POST', '/person/leave', { name: account.name }),
     onSuccess: async () => {
       queryClient.clear();
-      forgetDraft();
+      await forgetDraft();
       await navigate({ to: '/sign-in' });
       notifications.show({
         color: 'green',

@@ -94,7 +94,7 @@ interface ChoiceProps {
 }
 
 /** One of several values, or any; a value from the URL is always listed. */
-function Choice({ name, data, value, onChange }: ChoiceProps) {
+export function Choice({ name, data, value, onChange }: ChoiceProps) {
   const isKnown = data.some((one) => (typeof one === 'string' ? one : one.value) === value);
   return (
     <Select

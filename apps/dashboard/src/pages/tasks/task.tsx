@@ -1,7 +1,22 @@
-import { Box, Breadcrumbs, Button, Code, Grid, Group, Image, List, Skeleton, Stack, Text, Title } from '@mantine/core';
+import {
+  ActionIcon,
+  Box,
+  Breadcrumbs,
+  Button,
+  Code,
+  Grid,
+  Group,
+  Image,
+  List,
+  Skeleton,
+  Stack,
+  Text,
+  Title,
+} from '@mantine/core';
+import { IconZoomIn } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
 import { useFollowTask } from '../../api/follow-task.ts';
 import { taskQuery, useMay } from '../../api/queries.ts';
 import { RequestError } from '../../api/request.ts';
@@ -19,6 +34,7 @@ import { TOKEN_LABELS } from '../../parts/token-classes.ts';
 import { useOrderer } from '../../parts/use-orderer.ts';
 import { Attempt } from '../../parts/attempt.tsx';
 import { Cancel } from '../../parts/cancel-task.tsx';
+import { TaskLightbox } from '../playground/task-lightbox.tsx';
 import { OpenInPlayground, RunTaskAgain } from './task-actions.tsx';
 import { SentImages } from './sent-images.tsx';
 import { TaskError } from '../../parts/task-error.tsx';
@@ -171,28 +187,7 @@ function Section({ title, children }: { readonly title: string; readonly childre
 }
 
 function TaskImage({ task, partial }: { readonly task: TaskDetail; readonly partial: string | null }) {
-  const image = task.images[0];
-  if (task.images.length > 1)
-    return (
-      <Box className="surface" p="sm">
-        <ImageGrid task={task} missing={GONE} />
-      </Box>
-    );
-  if (image !== undefined)
-    return (
-      <Box className="surface" p="sm">
-        <StoredImage
-          url={image.url}
-          alt={task.prompt}
-          missing={GONE}
-          opens="Open image in a new tab"
-          radius="md"
-          mah="70vh"
-          fit="contain"
-          className="image-ground"
-        />
-      </Box>
-    );
+  if (task.images.length > 0) return <TaskImages task={task} />;
   if (task.status === 'failed' || task.status === 'cancelled') return <TaskError task={task} />;
   if (task.status === 'completed')
     return (
@@ -213,6 +208,48 @@ function TaskImage({ task, partial }: { readonly task: TaskDetail; readonly part
         <Image src={partial} alt="Partial image" radius="md" mah="70vh" fit="contain" />
       )}
       <Attempt task={task} mt="sm" ta="center" />
+    </Box>
+  );
+}
+
+function TaskImages({ task }: { readonly task: TaskDetail }) {
+  const [viewed, setViewed] = useState<number | null>(null);
+  const [image, ...others] = task.images;
+  return (
+    <Box className="surface" p="sm" pos="relative">
+      {image !== undefined && others.length === 0 ? (
+        <>
+          <StoredImage
+            url={image.url}
+            alt={task.prompt}
+            missing={GONE}
+            radius="md"
+            mah="70vh"
+            fit="contain"
+            className="image-ground"
+            onClick={() => setViewed(0)}
+            style={{ cursor: 'zoom-in' }}
+          />
+          <ActionIcon
+            variant="default"
+            pos="absolute"
+            bottom={20}
+            right={20}
+            aria-label="View image"
+            onClick={() => setViewed(0)}
+          >
+            <IconZoomIn size={16} />
+          </ActionIcon>
+        </>
+      ) : (
+        <ImageGrid task={task} missing={GONE} onOpen={setViewed} />
+      )}
+      <TaskLightbox
+        images={task.images.map((_, index) => ({ taskId: task.id, index }))}
+        shown={viewed}
+        onShow={setViewed}
+        onClose={() => setViewed(null)}
+      />
     </Box>
   );
 }

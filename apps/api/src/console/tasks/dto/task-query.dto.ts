@@ -1,6 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiQuery } from '@nestjs/swagger';
-import { IsBoolean, IsOptional } from 'class-validator';
+import { IsArray, IsBoolean, IsDefined, IsOptional } from 'class-validator';
 import { TASK_ORDERS, type TaskOrdering } from '#tasks/reading/task-list-store.js';
 import type { TaskStatus } from '#tasks/row/task-status.js';
 import { KnownFiltersOnly, NormalizedBy } from '../../../common/contract-fields.js';
@@ -17,6 +17,8 @@ import { StatusOfTask } from '../../../tasks/dto/list-query.dto.js';
 
 const orFlag = (value: unknown): unknown => (value === 'true' ? true : value === 'false' ? false : orAbsent(value));
 
+const orList = (value: unknown): unknown => (typeof value === 'string' && value !== '' ? value.split(',') : undefined);
+
 const Filter = (name: string, description = ''): MethodDecorator =>
   ApiQuery({ name, required: false, ...(description && { description }), schema: { type: 'string' } });
 
@@ -26,6 +28,7 @@ export const ApiTaskFilter = (): MethodDecorator =>
     Filter('model'),
     Filter('provider', 'The last provider called.'),
     Filter('key', 'ID of a key, or `playground`.'),
+    Filter('person', 'ID of the user who started the task in the console.'),
     Filter('text', 'Part of a prompt, or the ID of a task or request.'),
     Filter('from', 'Only tasks accepted at or after this time.'),
     Filter('to', 'Only tasks accepted before this time.'),
@@ -56,6 +59,10 @@ export class ConsoleTaskFilter {
   /** Id of a key, or `playground`. */
   @QueryText()
   readonly key?: string;
+
+  /** Id of the person who ordered it in the console. */
+  @QueryText()
+  readonly person?: string;
 }
 
 /** The query of the console's list of tasks. */
@@ -78,6 +85,12 @@ export class ConsoleTaskQuery extends ConsoleTaskFilter {
   @IsOptional()
   @IsBoolean()
   readonly favorites?: boolean;
+
+  /** Only completed tasks whose images are stored. */
+  @NormalizedBy(orFlag)
+  @IsOptional()
+  @IsBoolean()
+  readonly images?: boolean;
 }
 
 /** The query of the export and the count of tasks. */
@@ -85,6 +98,15 @@ export class ConsoleTaskQuery extends ConsoleTaskFilter {
 export class TaskExportQuery extends ConsoleTaskFilter {
   @StatusOfTask()
   readonly status?: TaskStatus;
+}
+
+/** The query of a download of several tasks' images. */
+@KnownFiltersOnly()
+export class TaskIdsQuery {
+  @NormalizedBy(orList)
+  @IsDefined()
+  @IsArray()
+  readonly ids!: readonly string[];
 }
 
 /** The query of bulk actions. */

@@ -83,6 +83,9 @@ export class ConsoleTaskRow {
   })
   thumbnail_url!: string | null;
 
+  @ApiProperty({ type: 'integer', description: 'Number of stored images.' })
+  image_count!: number;
+
   @ApiProperty({
     type: String,
     nullable: true,
@@ -156,6 +159,9 @@ class TaskPictureView {
 
   @ApiProperty({ example: 'image/png' })
   content_type!: string;
+
+  @ApiProperty({ example: 'a-red-fox-x4k9qz.png', description: 'Name for saving it, after the prompt.' })
+  file_name!: string;
 }
 
 /** A reference image or mask of a task. */
@@ -372,6 +378,7 @@ export function taskRow(
     created_at: task.createdAt.toISOString(),
     finished_at: task.finishedAt?.toISOString() ?? null,
     thumbnail_url: thumbnailUrl ?? null,
+    image_count: detail.objectsDeletedAt === null ? (task.images ?? []).length : 0,
     images_deleted_at: detail.objectsDeletedAt?.toISOString() ?? null,
     cost: view.cost ?? null,
     provider: detail.provider,
