@@ -1,5 +1,6 @@
 import type { Queryable } from '#database/queryable.js';
 import type { QueueEntry } from '#queue/image-queue.js';
+import { NO_CODE } from './failed-with.js';
 import { ACCOUNT_WEIGHT, KEY_WEIGHT, ORIGINAL_KEY } from './task-columns.js';
 import type { OwnTasks, TaskError } from './task.js';
 
@@ -81,15 +82,20 @@ export interface ScannedTask {
   readonly n: number;
 }
 
-const SCAN_TASKS = `SELECT id, created_at AS "createdAt", found, n FROM (
+/** `condition` narrows what is examined, not what matches: only an index may follow it. */
+const scanOf = (condition: string): string => `SELECT id, created_at AS "createdAt", found, n FROM (
     SELECT id, created_at, row_number() OVER (ORDER BY created_at DESC, id DESC)::int AS n,
       ($2::text IS NULL OR status = $2) AND ($3::text IS NULL OR model = $3) AND ($4::text IS NULL OR api_key_id = $4)
         AND ($10::text IS NULL OR provider = $10) AND ($11::text IS NULL OR ordered_by = $11 OR api_key_id = ANY($12))
-        AND strpos(lower(prompt), lower($5)) > 0 AS found
-    FROM (SELECT id, created_at, status, model, api_key_id, provider, ordered_by, prompt FROM tasks
-      WHERE account_id = $1 AND created_at >= $6 AND (created_at, id) < ($7::timestamptz, $8::text)
+        AND ($13::text IS NULL OR COALESCE(error ->> 'code', '${NO_CODE}') = $13)
+        AND ($5 = '' OR strpos(lower(prompt), lower($5)) > 0) AS found
+    FROM (SELECT id, created_at, status, model, api_key_id, provider, ordered_by, error, prompt FROM tasks
+      WHERE account_id = $1 AND created_at >= $6 AND (created_at, id) < ($7::timestamptz, $8::text) ${condition}
       ORDER BY created_at DESC, id DESC LIMIT $9) AS looked) AS judged
   WHERE found OR n = $9 ORDER BY n`;
+const SCAN_TASKS = scanOf('');
+/** Failures are rare in a long history, and have an index. */
+const SCAN_FAILED = scanOf(`AND status = 'failed'`);
 
 /** What a search matches, and where it begins; null means anything, or the newest task. */
 export interface TaskScan {
@@ -98,6 +104,8 @@ export interface TaskScan {
   readonly model: string | null;
   readonly apiKeyId: string | null;
   readonly provider: string | null;
+  /** Error code of failed tasks. */
+  readonly error: string | null;
   readonly own: OwnTasks | null;
   /** Part of the prompt; empty matches every prompt. */
   readonly text: string;
@@ -107,10 +115,11 @@ export interface TaskScan {
 
 /** Examines at most `most` tasks. Raw, because Prisma would transfer all their prompts. */
 export async function scanTasks(database: Queryable, look: TaskScan, most: number): Promise<ScannedTask[]> {
-  const { rows } = await database.query<ScannedTask>(SCAN_TASKS, [
+  const isOfFailed = look.status === 'failed' || (look.status === null && look.error !== null);
+  const { rows } = await database.query<ScannedTask>(isOfFailed ? SCAN_FAILED : SCAN_TASKS, [
     ...[look.accountId, look.status, look.model, look.apiKeyId, look.text, look.since ?? '-infinity'],
     ...[look.after?.createdAt ?? 'infinity', look.after?.id ?? '', most, look.provider],
-    ...[look.own?.personId ?? null, look.own?.keyIds ?? []],
+    ...[look.own?.personId ?? null, look.own?.keyIds ?? [], look.error],
   ]);
   return rows;
 }
@@ -145,7 +154,7 @@ export async function failureGroups(
   mostFailures = MAX_FAILURES,
 ): Promise<FailureGroups> {
   const { rows } = await database.query<FailureGroup & { readonly total: number }>(
-    `SELECT COALESCE(failed.error ->> 'code', 'internal_error') AS code, failed.provider, failed.model,
+    `SELECT COALESCE(failed.error ->> 'code', '${NO_CODE}') AS code, failed.provider, failed.model,
        failed.options ? 'onlyProvider' AS "providerTest", count(*)::int AS count, count(again.id)::int AS retried,
        max(failed.finished_at) AS "latestAt", (sum(count(*)) OVER ())::int AS total
      FROM (SELECT id, error, provider, model, options, finished_at FROM tasks

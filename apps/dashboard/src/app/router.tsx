@@ -92,6 +92,7 @@ const tasks = createRoute({
     status: text(search['status']),
     model: text(search['model']),
     provider: text(search['provider']),
+    error: text(search['error']),
     key: text(search['key']),
     text: text(search['text']),
     order: text(search['order']),

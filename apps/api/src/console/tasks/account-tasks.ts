@@ -1,16 +1,23 @@
 import { Injectable } from '@nestjs/common';
-import { TaskListStore, type TaskCount, type TaskListQuery } from '#tasks/reading/task-list-store.js';
+import {
+  TaskListStore,
+  type OutcomeCounts,
+  type TaskCount,
+  type TaskListQuery,
+} from '#tasks/reading/task-list-store.js';
 import { SearchTasks, type TaskSearch } from '#tasks/reading/search-tasks.js';
 import { TaskDetails } from '#tasks/reading/task-details.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import type { TaskScope, TaskSummary } from '#tasks/row/task.js';
 import { ShownTasks } from './shown-tasks.js';
 import { ConsoleCaller } from './console-caller.js';
-import type { ConsoleTaskFilter, TaskExportQuery } from './dto/task-query.dto.js';
+import type { ConsoleTaskFilter, OutcomeQuery, TaskExportQuery } from './dto/task-query.dto.js';
 import type { ConsoleTaskPage } from './dto/task-views.dto.js';
 
 /** Filters and cursor of a list of tasks. */
 type TaskFilters = ConsoleTaskFilter & Pick<TaskListQuery, 'status' | 'limit' | 'after' | 'order' | 'favorites'>;
+
+type SearchedBy = 'text' | 'provider' | 'error';
 
 /** Code points of a prompt that are shown as a task's name. */
 const NAME_LENGTH = 200;
@@ -53,6 +60,11 @@ export class AccountTasks {
     return isSearch(query) ? null : await this.lists.count(scope, query);
   }
 
+  /** The numbers of matching tasks by provider and by error. */
+  async countByOutcome(scope: TaskScope, filter: OutcomeQuery): Promise<OutcomeCounts> {
+    return await this.lists.countByOutcome(scope, await this.queryOf(scope, filter));
+  }
+
   /** The tasks of a page, without the details that lists show. */
   async find(scope: TaskScope, filters: TaskFilters): Promise<FoundTasks> {
     const query = await this.queryOf(scope, filters);
@@ -72,10 +84,7 @@ export class AccountTasks {
     return { ...filters, apiKeyId, since: from, until: to };
   }
 
-  private async search(
-    scope: TaskScope,
-    query: TaskListQuery & Pick<TaskSearch, 'text' | 'provider'>,
-  ): Promise<FoundTasks> {
+  private async search(scope: TaskScope, query: TaskListQuery & Pick<TaskSearch, SearchedBy>): Promise<FoundTasks> {
     const [after] = query.after === undefined ? [] : await this.tasks.findAll(scope, [query.after]);
     // The cursor's task is gone: as in a list, there is no next page.
     if (query.after !== undefined && after === undefined) return NOTHING;
@@ -89,7 +98,7 @@ export class AccountTasks {
   }
 }
 
-/** Prompts and providers have no index. Favorites are few, so their list can filter prompts itself. */
-function isSearch({ text, provider, favorites }: Pick<TaskFilters, 'text' | 'provider' | 'favorites'>): boolean {
-  return provider !== undefined || (text !== undefined && favorites !== true);
+/** Prompts, providers and errors have no index. Favorites are few, so their list can filter prompts itself. */
+function isSearch({ text, provider, error, favorites }: Pick<TaskFilters, SearchedBy | 'favorites'>): boolean {
+  return provider !== undefined || error !== undefined || (text !== undefined && favorites !== true);
 }
