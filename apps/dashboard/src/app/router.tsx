@@ -133,7 +133,13 @@ const webhooks = createRoute({
 const audit = createRoute({
   getParentRoute: () => inside,
   path: 'audit',
-  validateSearch: (search): AuditFilters => ({ who: text(search['who']), kind: text(search['kind']) }),
+  validateSearch: (search): AuditFilters => ({
+    who: text(search['who']),
+    kind: text(search['kind']),
+    text: text(search['text']),
+    from: text(search['from']),
+    to: text(search['to']),
+  }),
   component: lazyRouteComponent(() => import('../pages/audit/audit.tsx'), 'AuditPage'),
 });
 
