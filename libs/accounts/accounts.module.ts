@@ -14,6 +14,7 @@ import { PasskeyStore } from './passkey-store.js';
 import { Passwords } from './passwords.js';
 import { PersonStore } from './person-store.js';
 import { SECOND_FACTORS, SecondFactorStore } from './second-factor-store.js';
+import { SavedViews } from './saved-views.js';
 import { SessionStore } from './session-store.js';
 import { TaskRights } from './task-rights.js';
 
@@ -24,6 +25,7 @@ const parts = [
   FindKey,
   TaskRights,
   PersonStore,
+  SavedViews,
   SessionStore,
   LinkStore,
   OpenIdPeople,

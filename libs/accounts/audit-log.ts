@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { decodeTime, encodeTime, monotonicFactory } from 'ulid';
-import { jsonOf, objectOf } from '#database/prisma-values.js';
+import { definedFields, jsonOf, objectOf } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { lockAccount } from './accounts.sql.js';
 import type { AuditAction } from './audit-actions.js';
@@ -10,6 +10,8 @@ const DAY_MS = 86_400_000;
 /** What users can repeat at will, and what changes nothing, makes one entry in this time. */
 const QUIET_MS = 900_000;
 const PREFIX = 'audit_';
+/** The largest time of a ULID. */
+const LAST_TIME = 2 ** 48 - 1;
 
 /** One change may write several entries in the same millisecond; monotonic ids keep their order. */
 const nextId = monotonicFactory();
@@ -56,6 +58,9 @@ export interface AuditQuery {
   /** Id of a person, or NO_USER. */
   readonly who?: string | undefined;
   readonly actions?: readonly string[] | undefined;
+  /** Recorded at or after this time, and before the second one. */
+  readonly since?: Date | undefined;
+  readonly until?: Date | undefined;
   readonly limit: number;
 }
 
@@ -126,11 +131,13 @@ export class AuditLog {
   }
 
   /** One page of an account's entries, newest first. */
-  async list(accountId: string, { after, who, actions, limit }: AuditQuery): Promise<AuditPage> {
+  async list(accountId: string, { after, who, actions, since, until, limit }: AuditQuery): Promise<AuditPage> {
+    // Ids begin with their time, and every index ends with them.
+    const ends = [after, until && idOf(until)].filter((end) => end !== undefined).sort();
     const rows = await this.prisma.auditEntry.findMany({
       where: {
         accountId,
-        ...(after !== undefined && { id: { lt: after } }),
+        id: definedFields({ gte: since && idOf(since), lt: ends[0] }),
         ...(who !== undefined && { personId: who === NO_USER ? null : who }),
         ...(actions !== undefined && { action: { in: [...actions] } }),
       },
@@ -179,5 +186,10 @@ export class AuditLog {
 
 /** The id that an entry of so many days ago would begin with. */
 function idOfDaysAgo(days: number): string {
-  return PREFIX + encodeTime(Date.now() - days * DAY_MS);
+  return idOf(new Date(Date.now() - days * DAY_MS));
+}
+
+/** The id that an entry of this time would begin with. */
+function idOf(time: Date): string {
+  return PREFIX + encodeTime(Math.min(Math.max(0, time.getTime()), LAST_TIME));
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ulid } from 'ulid';
 import type { Person as PersonRow, Prisma, SignInLink } from '#database/generated/client.js';
 import { isUniqueViolation } from '#database/database-errors.js';
-import { inList } from '#database/prisma-values.js';
+import { inList, NO_JSON } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { Transaction } from '#database/queryable.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
@@ -414,6 +414,7 @@ export function erasedPerson(id: string) {
     openidSubject: null,
     signsInAs: null,
     userHandle: null,
+    taskViews: NO_JSON,
     owner: false,
     disabledAt: now,
     deletedAt: now,

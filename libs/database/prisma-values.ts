@@ -26,6 +26,9 @@ export function jsonOf(value: object): Prisma.InputJsonObject {
 /** The value to compare with in a filter by Json path, to find rows without that path. */
 export const JSON_PATH_MISSING = Prisma.DbNull;
 
+/** No value in a Json column. */
+export const NO_JSON = Prisma.DbNull;
+
 /** The object in a Json column; empty if the column holds anything else. */
 export function objectOf(json: Prisma.JsonValue): Prisma.JsonObject {
   return typeof json === 'object' && json !== null && !Array.isArray(json) ? json : {};

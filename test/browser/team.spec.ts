@@ -80,7 +80,7 @@ describe('people and accounts in a browser', () => {
     await ada.page.getByText('You are the only member').waitFor();
     await ada.page.getByText('acct_default').waitFor();
     expect(await ada.inspect('team-alone')).toEqual([]);
-    await button(ada, 'Invite member').click();
+    await button(ada, 'Invite members').click();
     await ada.page.getByLabel('Email').fill('mo@example.org');
     // Of the first account, whose admins operate everything.
     await ada.page.getByText(/and everyone’s keys and tasks\. Operates this installation/).waitFor();
@@ -122,9 +122,28 @@ describe('people and accounts in a browser', () => {
     expect(await button(other, 'Create account').count()).toBe(0);
   });
 
+  it('invites everyone in a pasted list, and tells the outcome of each', async () => {
+    await open(ada, '/team#new');
+    await ada.page.getByLabel('Email').fill('Lin <lin@example.org>, max@example.org\nada@example.org lin@example.org');
+    expect(await ada.inspect('team-invite-several')).toEqual([]);
+    await button(ada, 'Create 3 invitations').click();
+    await ada.page.getByText('2 of 3 invitations created.').waitFor();
+    await rowOf(ada, 'ada@example.org').getByText('already has this email address').first().waitFor();
+    expect(await ada.inspect('team-invited-several')).toEqual([]);
+    await button(ada, 'Copy the link for max@example.org').click();
+    await button(ada, 'Copy all links').click();
+    await button(ada, 'Copied').waitFor();
+    await button(ada, 'Done').click();
+    for (const name of ['lin', 'max']) {
+      await button(ada, `Withdraw invitation for ${name}@example.org`).click();
+      await button(ada, 'Withdraw invitation').click();
+      await rowOf(ada, `${name}@example.org`).waitFor({ state: 'detached' });
+    }
+  });
+
   it('withdraws an invitation', async () => {
     await open(ada, '/team');
-    await button(ada, 'Invite member').click();
+    await button(ada, 'Invite members').click();
     await ada.page.getByLabel('Email').fill('kim@example.org');
     await button(ada, 'Create invitation').click();
     const link = await takeLink(ada);

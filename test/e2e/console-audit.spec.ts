@@ -1,3 +1,4 @@
+import { decodeTime } from 'ulid';
 import { waitUntil } from '#embedded/wait-until.js';
 import { PASSWORD, signInFirstAdmin, signInInvited, Browser } from '../support/console.js';
 import { startPlatform, type Platform } from '../support/platform.js';
@@ -15,6 +16,7 @@ interface Page {
   readonly data: readonly Entry[];
   readonly has_more: boolean;
   readonly next: string | null;
+  readonly searched_until: string | null;
 }
 
 describe('the audit log in the console', () => {
@@ -109,6 +111,35 @@ describe('the audit log in the console', () => {
     const foreign = await log('', eve);
     expect(foreign.data.map(({ action }) => action)).toEqual(['person.joined']);
     expect((await log(`?who=${person.id}`, eve)).data).toEqual([]);
+  });
+
+  it('is searched for what its entries say, and narrowed to a time', async () => {
+    const search = async (query: string) => (await log(`?limit=100&${query}`)).data.map(({ action }) => action);
+    expect(await search('text=DRAINED%20the%20provider')).toEqual(['provider.drained']);
+    expect(await search('text=phone&kind=keys')).toEqual(['key.revoked', 'key.rotated', 'key.changed']);
+    expect(await search('text=of-the-receiver')).toEqual([]);
+    expect(await search('text=%25')).toEqual([]);
+    const first = await log('?text=phone&limit=1');
+    expect(first).toMatchObject({ has_more: true, searched_until: null, data: [{ action: 'key.revoked' }] });
+    expect((await log(`?text=phone&limit=1&after=${first.next!}`)).data.map(({ action }) => action)).toEqual([
+      'key.rotated',
+    ]);
+
+    const [, second, third] = (await log('?limit=3')).data;
+    // At the millisecond of its id, which may be another one than that of its row.
+    const timeOf = ({ id }: Entry): string => new Date(decodeTime(id.slice('audit_'.length))).toISOString();
+    const until = (await log(`?limit=100&to=${timeOf(second!)}`)).data;
+    expect(until.every(({ id }) => id < second!.id)).toBe(true);
+    const since = (await log(`?limit=100&from=${timeOf(second!)}`)).data.map(({ id }) => id);
+    expect(since).toContain(second!.id);
+    expect((await log(`?limit=100&from=${timeOf(third!)}&to=2999-01-01`)).data.length).toBeGreaterThanOrEqual(3);
+    expect(await search('to=2020-01-01')).toEqual([]);
+    expect((await log('?text=Ada', eve)).data).toEqual([]);
+    for (const query of ['?from=yesterday', `?text=${'x'.repeat(201)}`]) {
+      expect((await ada.call(`/audit${query}`)).status).toBe(400);
+    }
+    const table = await (await ada.call('/audit.csv?text=drained')).text();
+    expect(table.trimEnd().split('\r\n')).toHaveLength(2);
   });
 
   it('tells of guesses at a password, once in a while, and of nobody who is unknown', async () => {

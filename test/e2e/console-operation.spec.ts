@@ -319,6 +319,7 @@ describe('providers and queue in the console', () => {
       count: 2,
       refused: [],
       has_more: false,
+      next: null,
       cost: { amount: '0.020000', currency: 'USD' },
       unpriced: 1,
       first: [

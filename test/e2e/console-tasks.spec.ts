@@ -335,7 +335,7 @@ describe('playground and tasks of the console', () => {
   });
 
   it('does something to all tasks that match, of the account alone, and says before what that would be', async () => {
-    const none = { count: 0, first: [], refused: [], has_more: false, cost: null, unpriced: 0 };
+    const none = { count: 0, first: [], refused: [], has_more: false, next: null, cost: null, unpriced: 0 };
     const id = await draw({ prompt: 'slow, in bulk [[latency=60s]]' });
     const accountId = await platform.newAccount();
     const eve = await signInInvited(platform, { email: 'eva@example.org', role: 'admin', accountId });

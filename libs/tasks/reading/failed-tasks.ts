@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { errorKind, isErrorCode } from '#contract/error-codes.js';
 import { JSON_PATH_MISSING, definedFields, inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
+import { failedWith, NO_CODE } from '../row/failed-with.js';
 import { failureGroups, type FailureGroup, type FailureGroups } from '../row/sweep.sql.js';
 import { ORDER_COLUMNS, toError, toOrder } from '../row/task-columns.js';
 import type { TaskOrder } from '../row/task.js';
@@ -78,7 +79,6 @@ interface FoundFailure extends FailedRow {
   readonly retriedAs: string | null;
 }
 
-const NO_CODE = 'internal_error';
 /** Failures of callers' own tasks, without operators' provider tests. */
 const FAILED = { status: 'failed', options: { path: ['onlyProvider'], equals: JSON_PATH_MISSING } } as const;
 const FAILED_TEST = { status: 'failed', options: { path: ['onlyProvider'], not: JSON_PATH_MISSING } } as const;
@@ -216,14 +216,13 @@ export class FailedTasks {
     take: number,
   ): Promise<FailedRow[]> {
     const { task } = this.prisma;
-    const ofCode = { error: { path: ['code'], equals: code } };
     return await task.findMany({
       where: {
         ...(providerTest ? FAILED_TEST : FAILED),
         provider,
         model,
         finishedAt: { gte: since, ...definedFields({ lte: after?.finishedAt ?? undefined }) },
-        AND: code === NO_CODE ? { OR: [ofCode, { error: { path: ['code'], equals: JSON_PATH_MISSING } }] } : ofCode,
+        AND: failedWith(code),
         // The same bound as `finishedAt` above, which is the form that an index can start from.
         ...(after && { NOT: { finishedAt: after.finishedAt, id: { gte: after.id } } }),
       },

@@ -3,6 +3,7 @@ import { decodeTime } from 'ulid';
 import { definedFields } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { scanTasks, type ScannedTask } from '../row/sweep.sql.js';
+import { failedWith } from '../row/failed-with.js';
 import { isRequestId, isTaskId } from '../row/task-id.js';
 import { tasksOf } from '../row/task-scope.js';
 import type { TaskScope } from '../row/task.js';
@@ -27,6 +28,8 @@ export interface TaskSearch extends Omit<TaskListQuery, 'after' | 'order' | 'fav
   readonly text?: string | undefined;
   /** The last provider called. */
   readonly provider?: string | undefined;
+  /** Error code of a failed task. */
+  readonly error?: string | undefined;
   /** Where an earlier search stopped. */
   readonly after?: SearchedUntil | undefined;
 }
@@ -48,7 +51,7 @@ export interface TaskSearchResult {
 }
 
 /**
- * Searches an account's tasks by prompt text or provider, newest first. Without an index, whose cost every accepted
+ * Searches an account's tasks by prompt text, provider or error, newest first. Without an index, whose cost every accepted
  * task would bear, a search examines a limited number of tasks and returns where it stopped. Ids are looked up instead.
  */
 @Injectable()
@@ -68,20 +71,23 @@ export class SearchTasks {
   }
 
   private async byId({ accountId, own }: TaskScope, text: string, search: TaskSearch): Promise<string[]> {
-    const { limit, status, model, apiKeyId, provider, orderedBy, imagesSince, since, until } = search;
+    const { limit, status, model, apiKeyId, provider, error, orderedBy, imagesSince, since, until } = search;
     const found = await this.prisma.task.findMany({
       where: {
         ...definedFields({ accountId, status, model, apiKeyId, provider }),
         ...tasksOf(own),
-        AND: {
-          createdAt: definedFields({ gte: since, lt: until }),
-          ...definedFields({ orderedBy }),
-          ...(imagesSince && {
-            status: 'completed',
-            objectsDeletedAt: null,
-            OR: [{ createdAt: { gte: imagesSince } }, { favoritedAt: { not: null } }],
-          }),
-        },
+        AND: [
+          {
+            createdAt: definedFields({ gte: since, lt: until }),
+            ...definedFields({ orderedBy }),
+            ...(imagesSince && {
+              status: 'completed',
+              objectsDeletedAt: null,
+              OR: [{ createdAt: { gte: imagesSince } }, { favoritedAt: { not: null } }],
+            }),
+          },
+          ...(error === undefined ? [] : [failedWith(error)]),
+        ],
         ...(isTaskId(text) ? { id: text } : { requestId: text, createdAt: await this.timeOf(accountId, text) }),
       },
       select: { id: true },
@@ -106,7 +112,7 @@ export class SearchTasks {
   private async look({ accountId, own }: TaskScope, search: TaskSearch): Promise<TaskSearchResult> {
     const begun = performance.now();
     const { limit, text = '', since = null, status = null, model = null, apiKeyId = null } = search;
-    const { provider = null, orderedBy = null, imagesSince = null } = search;
+    const { provider = null, error = null, orderedBy = null, imagesSince = null } = search;
     const found: ScannedTask[] = [];
     let next = startOf(search);
     for (let looked = 0; looked < this.bounds.tasks; looked += TASKS_PER_STATEMENT) {
@@ -119,6 +125,7 @@ export class SearchTasks {
         provider,
         orderedBy,
         imagesSince,
+        error,
         own: own ?? null,
         text,
         since,

@@ -5,6 +5,7 @@ import { definedFields } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { RANKED_COLUMNS, toRanked } from '../row/task-columns.js';
 import { isRanking, ranked, RANKINGS, type RankedTask, type Ranking } from '../row/ranked-tasks.js';
+import { facetCounts, type FacetCount } from '../row/task-facets.sql.js';
 import { endedTasksOf, tasksOf } from '../row/task-scope.js';
 import type { OwnTasks, TaskScope, TaskSummary } from '../row/task.js';
 import type { TaskStatus } from '../row/task-status.js';
@@ -48,6 +49,20 @@ export interface TaskCount {
   readonly hasMore: boolean;
   /** They are few enough to be sorted by duration or cost. */
   readonly isRankable: boolean;
+}
+
+/** Numbers of tasks by the provider called last, and by the code of their error; most first. */
+export interface OutcomeCounts {
+  readonly providers: readonly NamedCount[];
+  readonly errors: readonly NamedCount[];
+  /** There may be more, which are not counted. */
+  readonly hasMoreOfProviders: boolean;
+  readonly hasMoreOfErrors: boolean;
+}
+
+interface NamedCount {
+  readonly name: string;
+  readonly count: number;
 }
 
 /** The filters of a list. */
@@ -176,6 +191,31 @@ export class TaskListStore {
     return { count, hasMore, isRankable: !hasMore && count <= MAX_RANKED };
   }
 
+  /** Counts the newest tasks of the scope that match by provider and by error. Members' unfinished tasks are left out. */
+  async countByOutcome(
+    { accountId, own }: TaskScope,
+    { status, model, apiKeyId, since, until }: Omit<TaskListQuery, 'limit'>,
+  ): Promise<OutcomeCounts> {
+    const filter = {
+      accountId,
+      status: status ?? null,
+      model: model ?? null,
+      apiKeyId: apiKeyId ?? null,
+      since: since ?? null,
+      until: until ?? null,
+    };
+    const all = await facetCounts(this.prisma.pool, filter, own);
+    // In a long history, the newest tasks hold few failures or none.
+    const isWhole = !all.hasMore || own !== undefined || status !== undefined;
+    const failed = isWhole ? all : await facetCounts(this.prisma.pool, { ...filter, status: 'failed' }, own);
+    return {
+      providers: summed(all.counts, ({ provider }) => provider),
+      errors: summed(failed.counts, ({ error }) => error),
+      hasMoreOfProviders: all.hasMore,
+      hasMoreOfErrors: failed.hasMore,
+    };
+  }
+
   private async countPart(accountId: string, query: TaskFilters, part: Prisma.TaskWhereInput) {
     const where = { ...matching(accountId, query), ...part };
     const count = await this.prisma.task.count({ where, orderBy: NEWEST_FIRST, take: MAX_COUNTED + 1 });
@@ -199,6 +239,18 @@ export class TaskListStore {
     const count = await task.count({ where: { ...matching(accountId, query, within), ...part } });
     return { count, hasMore: last !== null };
   }
+}
+
+/** The sums by name, largest first; without what has no name. */
+function summed(counts: readonly FacetCount[], nameOf: (count: FacetCount) => string | null): NamedCount[] {
+  const sums = new Map<string, number>();
+  for (const one of counts) {
+    const name = nameOf(one);
+    if (name !== null) sums.set(name, (sums.get(name) ?? 0) + one.count);
+  }
+  return [...sums]
+    .map(([name, count]) => ({ name, count }))
+    .sort((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1));
 }
 
 /** Splits a list into parts that have an index each; unfinished tasks first, so that `first` misses none. */

@@ -1,5 +1,6 @@
 import type { Queryable } from '#database/queryable.js';
 import type { QueueEntry } from '#queue/image-queue.js';
+import { NO_CODE } from './failed-with.js';
 import { ACCOUNT_WEIGHT, KEY_WEIGHT, ORIGINAL_KEY } from './task-columns.js';
 import type { OwnTasks, TaskError } from './task.js';
 
@@ -81,19 +82,24 @@ export interface ScannedTask {
   readonly n: number;
 }
 
-const SCAN_TASKS = `SELECT id, created_at AS "createdAt", found, n FROM (
+/** `condition` narrows what is examined, not what matches: only an index may follow it. */
+const scanOf = (condition: string): string => `SELECT id, created_at AS "createdAt", found, n FROM (
     SELECT id, created_at, row_number() OVER (ORDER BY created_at DESC, id DESC)::int AS n,
       ($2::text IS NULL OR status = $2) AND ($3::text IS NULL OR model = $3) AND ($4::text IS NULL OR api_key_id = $4)
         AND ($10::text IS NULL OR provider = $10) AND ($11::text IS NULL OR ordered_by = $11 OR api_key_id = ANY($12))
         AND ($13::text IS NULL OR ordered_by = $13)
         AND ($14::timestamptz IS NULL OR status = 'completed' AND objects_deleted_at IS NULL
           AND (created_at >= $14 OR favorited_at IS NOT NULL))
-        AND strpos(lower(prompt), lower($5)) > 0 AS found
-    FROM (SELECT id, created_at, status, model, api_key_id, provider, ordered_by, objects_deleted_at, favorited_at, prompt
+        AND ($15::text IS NULL OR COALESCE(error ->> 'code', '${NO_CODE}') = $15)
+        AND ($5 = '' OR strpos(lower(prompt), lower($5)) > 0) AS found
+    FROM (SELECT id, created_at, status, model, api_key_id, provider, ordered_by, objects_deleted_at, favorited_at, error, prompt
       FROM tasks
-      WHERE account_id = $1 AND created_at >= $6 AND (created_at, id) < ($7::timestamptz, $8::text)
+      WHERE account_id = $1 AND created_at >= $6 AND (created_at, id) < ($7::timestamptz, $8::text) ${condition}
       ORDER BY created_at DESC, id DESC LIMIT $9) AS looked) AS judged
   WHERE found OR n = $9 ORDER BY n`;
+const SCAN_TASKS = scanOf('');
+/** Failures are rare in a long history, and have an index. */
+const SCAN_FAILED = scanOf(`AND status = 'failed'`);
 
 /** What a search matches, and where it begins; null means anything, or the newest task. */
 export interface TaskScan {
@@ -105,6 +111,8 @@ export interface TaskScan {
   readonly orderedBy: string | null;
   /** Only tasks with stored images: those created since then, and favorites. */
   readonly imagesSince: Date | null;
+  /** Error code of failed tasks. */
+  readonly error: string | null;
   readonly own: OwnTasks | null;
   /** Part of the prompt; empty matches every prompt. */
   readonly text: string;
@@ -114,10 +122,11 @@ export interface TaskScan {
 
 /** Examines at most `most` tasks. Raw, because Prisma would transfer all their prompts. */
 export async function scanTasks(database: Queryable, look: TaskScan, most: number): Promise<ScannedTask[]> {
-  const { rows } = await database.query<ScannedTask>(SCAN_TASKS, [
+  const isOfFailed = look.status === 'failed' || (look.status === null && look.error !== null);
+  const { rows } = await database.query<ScannedTask>(isOfFailed ? SCAN_FAILED : SCAN_TASKS, [
     ...[look.accountId, look.status, look.model, look.apiKeyId, look.text, look.since ?? '-infinity'],
     ...[look.after?.createdAt ?? 'infinity', look.after?.id ?? '', most, look.provider],
-    ...[look.own?.personId ?? null, look.own?.keyIds ?? [], look.orderedBy, look.imagesSince],
+    ...[look.own?.personId ?? null, look.own?.keyIds ?? [], look.orderedBy, look.imagesSince, look.error],
   ]);
   return rows;
 }
@@ -152,7 +161,7 @@ export async function failureGroups(
   mostFailures = MAX_FAILURES,
 ): Promise<FailureGroups> {
   const { rows } = await database.query<FailureGroup & { readonly total: number }>(
-    `SELECT COALESCE(failed.error ->> 'code', 'internal_error') AS code, failed.provider, failed.model,
+    `SELECT COALESCE(failed.error ->> 'code', '${NO_CODE}') AS code, failed.provider, failed.model,
        failed.options ? 'onlyProvider' AS "providerTest", count(*)::int AS count, count(again.id)::int AS retried,
        max(failed.finished_at) AS "latestAt", (sum(count(*)) OVER ())::int AS total
      FROM (SELECT id, error, provider, model, options, finished_at FROM tasks

@@ -10,6 +10,11 @@ export interface AuditFilters {
   /** Id of a person, or `nobody`. */
   readonly who?: string | undefined;
   readonly kind?: string | undefined;
+  /** Part of what an entry says. */
+  readonly text?: string | undefined;
+  /** Recorded from this time on, and before the second one; ISO 8601. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
 }
 
 const PAGE = 50;

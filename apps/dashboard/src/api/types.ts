@@ -29,6 +29,7 @@ export type TimelineEvent = Schema['ConsoleTaskEventView'];
 export type SentImage = Schema['SentImageView'];
 /** A delivery of a task's webhook. */
 export type Delivery = Schema['TaskDeliveryView'];
+export type SavedView = Schema['SavedViewView'];
 export type ManyTasks = Schema['ManyTasksView'];
 export type AcceptedTask = Schema['AcceptedTaskView'];
 export type PartialImage = Schema['PartialPictureView'];

@@ -95,6 +95,7 @@ const tasks = createRoute({
     status: text(search['status']),
     model: text(search['model']),
     provider: text(search['provider']),
+    error: text(search['error']),
     key: text(search['key']),
     text: text(search['text']),
     order: text(search['order']),
@@ -147,7 +148,13 @@ const webhooks = createRoute({
 const audit = createRoute({
   getParentRoute: () => inside,
   path: 'audit',
-  validateSearch: (search): AuditFilters => ({ who: text(search['who']), kind: text(search['kind']) }),
+  validateSearch: (search): AuditFilters => ({
+    who: text(search['who']),
+    kind: text(search['kind']),
+    text: text(search['text']),
+    from: text(search['from']),
+    to: text(search['to']),
+  }),
   component: lazyRouteComponent(() => import('../pages/audit/audit.tsx'), 'AuditPage'),
 });
 

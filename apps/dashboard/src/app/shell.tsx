@@ -37,6 +37,7 @@ import {
 import { Mark } from '../parts/logo.tsx';
 import { NoAccess } from '../parts/page.tsx';
 import { AccountSwitch } from './account-switch.tsx';
+import { Commands } from './commands.tsx';
 import { DensitySwitch } from './density.tsx';
 import { SchemeSwitch } from './scheme.tsx';
 import { useSignOut } from './use-sign-out.ts';
@@ -116,6 +117,7 @@ export function Shell() {
         <Box visibleFrom="sm" mb="lg" px={6}>
           <Brand />
         </Box>
+        <Commands pages={groups.flatMap(({ pages }) => pages)} onOpen={close} />
         <Stack gap={4} flex={1} style={{ overflowY: 'auto' }}>
           {groups
             .filter(({ pages }) => pages.length > 0)

@@ -68,7 +68,7 @@ export function LinkShown({ title, children, newLink, onClose }: LinkShownProps)
 }
 
 /** Whether a URL works only on the machine that opens it. */
-function isLocal(link: string): boolean {
+export function isLocal(link: string): boolean {
   const { hostname } = new URL(link);
   return /^(localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\])$/.test(hostname) || hostname.endsWith('.localhost');
 }

@@ -1,6 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import { TaskListStore, type TaskCount, type TaskListQuery } from '#tasks/reading/task-list-store.js';
+import {
+  TaskListStore,
+  type OutcomeCounts,
+  type TaskCount,
+  type TaskListQuery,
+} from '#tasks/reading/task-list-store.js';
 import { SearchTasks, type TaskSearch } from '#tasks/reading/search-tasks.js';
 import { TaskDetails } from '#tasks/reading/task-details.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
@@ -9,7 +14,7 @@ import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { ShownTasks } from './shown-tasks.js';
 import { ConsoleCaller } from './console-caller.js';
-import type { ConsoleTaskFilter, TaskExportQuery } from './dto/task-query.dto.js';
+import type { ConsoleTaskFilter, OutcomeQuery, TaskExportQuery } from './dto/task-query.dto.js';
 import type { ConsoleTaskPage } from './dto/task-views.dto.js';
 
 /** Filters and cursor of a list of tasks. */
@@ -18,6 +23,8 @@ type TaskFilters = ConsoleTaskFilter &
     /** Only completed tasks whose images are stored. */
     readonly images?: boolean;
   };
+
+type SearchedBy = 'text' | 'provider' | 'error';
 
 /** Code points of a prompt that are shown as a task's name. */
 const NAME_LENGTH = 200;
@@ -62,6 +69,11 @@ export class AccountTasks {
     return isSearch(query) ? null : await this.lists.count(scope, query);
   }
 
+  /** The numbers of matching tasks by provider and by error. */
+  async countByOutcome(scope: TaskScope, filter: OutcomeQuery): Promise<OutcomeCounts> {
+    return await this.lists.countByOutcome(scope, await this.queryOf(scope, filter));
+  }
+
   /** The tasks of a page, without the details that lists show. */
   async find(scope: TaskScope, filters: TaskFilters): Promise<FoundTasks> {
     if (filters.images === true && filters.status !== undefined && filters.status !== 'completed') {
@@ -93,10 +105,7 @@ export class AccountTasks {
     return new Date(Date.now() - this.storage.imageRetentionHours * 3_600_000 - this.limits.deadlineMs);
   }
 
-  private async search(
-    scope: TaskScope,
-    query: TaskListQuery & Pick<TaskSearch, 'text' | 'provider'>,
-  ): Promise<FoundTasks> {
+  private async search(scope: TaskScope, query: TaskListQuery & Pick<TaskSearch, SearchedBy>): Promise<FoundTasks> {
     const [after] = query.after === undefined ? [] : await this.tasks.findAll(scope, [query.after]);
     // The cursor's task is gone: as in a list, there is no next page.
     if (query.after !== undefined && after === undefined) return NOTHING;
@@ -110,7 +119,7 @@ export class AccountTasks {
   }
 }
 
-/** Prompts and providers have no index. Favorites are few, so their list can filter by both itself. */
-function isSearch({ text, provider, favorites }: Pick<TaskFilters, 'text' | 'provider' | 'favorites'>): boolean {
-  return favorites !== true && (provider !== undefined || text !== undefined);
+/** Prompts, providers and errors have no index. Favorites are few, so their list can filter prompts and providers itself. */
+function isSearch({ text, provider, error, favorites }: Pick<TaskFilters, SearchedBy | 'favorites'>): boolean {
+  return error !== undefined || (favorites !== true && (provider !== undefined || text !== undefined));
 }

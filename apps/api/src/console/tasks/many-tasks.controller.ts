@@ -1,4 +1,4 @@
-import { Get, HttpCode, Post, Query, Res, type StreamableFile } from '@nestjs/common';
+import { Body, Get, HttpCode, Post, Query, Res, type StreamableFile } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiQuery, ApiResponse } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
@@ -9,12 +9,13 @@ import { TOKEN_CLASSES } from '#contract/token-classes.js';
 import { FailedTasks } from '#tasks/reading/failed-tasks.js';
 import { TASK_STATUSES } from '#tasks/row/task-status.js';
 import type { TaskScope } from '#tasks/row/task.js';
+import { ApiPage } from '../../common/query-fields.js';
 import { RequestId } from '../../common/request.decorators.js';
 import { ConsoleController } from '../console-controller.js';
 import { csvFile } from '../csv.js';
 import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
-import { ApiTaskFilter, ManyTasksQuery, TaskExportQuery, TaskIdsQuery } from './dto/task-query.dto.js';
+import { ApiTaskFilter, ManyTasksBody, ManyTasksQuery, TaskExportQuery, TaskIdsQuery } from './dto/task-query.dto.js';
 import { ManyTasksView, OpenFailuresView } from './dto/task-views.dto.js';
 import { ImageArchive, MAX_TASKS } from './image-archive.js';
 import { ManyTasks, MAX_EXPORTED, type ManyOutcome } from './many-tasks.js';
@@ -103,14 +104,20 @@ export class ManyTasksController {
   @RouteConfig({ bodyless: true })
   @HttpCode(200)
   @DryRun()
+  @ApiPage()
   @ApiTaskFilter()
-  @ApiResponse({ status: 200, type: ManyTasksView, description: 'Cancels the newest 100 matching pending tasks.' })
+  @ApiResponse({
+    status: 200,
+    type: ManyTasksView,
+    description: 'Cancels up to 100 matching pending tasks, newest first, or the named ones.',
+  })
   async cancel(
     @Session() session: Session,
     @VisibleTasks() scope: TaskScope,
-    @Query() { dry_run: dryRun, ...filter }: ManyTasksQuery,
+    @Query() { dry_run: dryRun, ...chosen }: ManyTasksQuery,
+    @Body() { tasks }: ManyTasksBody,
   ): Promise<ManyTasksView> {
-    const outcome = await this.many.cancel(scope, filter, dryRun === 'true');
+    const outcome = await this.many.cancel(scope, { ...chosen, ids: tasks ?? undefined }, dryRun === 'true');
     return await this.answer(session, 'tasks.cancelled', outcome, dryRun === 'true');
   }
 
@@ -119,34 +126,42 @@ export class ManyTasksController {
   @RouteConfig({ bodyless: true })
   @HttpCode(200)
   @DryRun()
+  @ApiPage()
   @ApiTaskFilter()
   @ApiResponse({
     status: 200,
     type: ManyTasksView,
-    description: 'Retries the newest 100 matching failed tasks that have not been retried, each with its original key.',
+    description:
+      'Retries up to 100 matching failed tasks that have not been retried, newest first, or the named ones, each with its original key.',
   })
   async retry(
     @Session() session: Session,
     @VisibleTasks() scope: TaskScope,
-    @Query() { dry_run: dryRun, ...filter }: ManyTasksQuery,
+    @Query() { dry_run: dryRun, ...chosen }: ManyTasksQuery,
+    @Body() { tasks }: ManyTasksBody,
     @RequestId() requestId: string,
   ): Promise<ManyTasksView> {
-    const outcome = await this.many.retry(scope, filter, dryRun === 'true', requestId);
+    const target = { ...chosen, ids: tasks ?? undefined };
+    const outcome =
+      dryRun === 'true' ? await this.many.previewRetry(scope, target) : await this.many.retry(scope, target, requestId);
     return await this.answer(session, 'tasks.redriven', outcome, dryRun === 'true');
   }
 
   private async answer(
     session: Session,
     action: 'tasks.cancelled' | 'tasks.redriven',
-    { ids, first, refused, hasMore, cost, unpriced }: ManyOutcome,
+    { ids, first, refused, next, cost, unpriced }: ManyOutcome,
     isDry: boolean,
   ): Promise<ManyTasksView> {
     if (!isDry && ids.length > 0) await this.audit.record(session, action, undefined, { count: ids.length });
     return {
       count: ids.length,
       first: first.map(({ id, ...task }) => ({ task_id: id, ...task })),
-      refused: refused.map(({ id, reason }) => ({ task_id: id, code: reason.code, message: reason.message })),
-      has_more: hasMore,
+      refused: refused.map(({ id, reason: { code, message, retryAfter } }) => {
+        return { task_id: id, code, message, retry_after: retryAfter ?? null };
+      }),
+      has_more: next !== null,
+      next,
       cost: cost === null ? null : { amount: decimalOf(cost), currency: this.source.current.currency },
       unpriced,
     };

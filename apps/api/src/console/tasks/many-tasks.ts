@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import { AppError } from '#contract/app-error.js';
 import { unavailable } from '#contract/unavailable.js';
 import type { TaskCost } from '#billing/quote.js';
 import { costView, type CostView } from '#contract/cost-view.js';
 import { FailedTasks } from '#tasks/reading/failed-tasks.js';
-import type { TaskScope } from '#tasks/row/task.js';
+import type { TaskScope, TaskSummary } from '#tasks/row/task.js';
 import { AccountTasks } from './account-tasks.js';
 import { OwnTasks } from './own-tasks.js';
 import { RetryFailedTasks, type NotRetried } from './retry-failed-tasks.js';
@@ -11,14 +12,15 @@ import type { ConsoleTaskFilter, TaskExportQuery } from './dto/task-query.dto.js
 import type { ConsoleTaskRow } from './dto/task-views.dto.js';
 import { ImageModels } from '../../images/image-models.js';
 
-/** Maximum number of tasks that one bulk action changes. */
-const MAX_AT_ONCE = 100;
 /** Maximum rows of an export, and how long it may take. */
 export const MAX_EXPORTED = 10_000;
 const EXPORT_MS = 20_000;
 const PAGE = 100;
-/** Maximum number of pages that are searched for failed tasks without a retry. */
+/** Maximum number of pages that are searched for failed tasks without a retry, and how long that may take. */
 const MAX_PAGES = 20;
+const SEARCH_MS = 10_000;
+/** Maximum number of tasks that a preview counts. */
+const MAX_PREVIEWED = 1_000;
 
 /** Number of tasks that a preview lists. */
 const NAMED = 5;
@@ -30,21 +32,30 @@ interface NamedTask {
   readonly cost: CostView | null;
 }
 
+/** The tasks of a bulk action: the named ones, or those that match a filter, newest first. */
+export interface ManyTarget extends ConsoleTaskFilter {
+  readonly ids: readonly string[] | undefined;
+  /** Most tasks that match the filter to change, 1..100. */
+  readonly limit: number;
+  /** Id of the last task that was examined before. */
+  readonly after?: string | undefined;
+}
+
 /** The result or preview of a bulk action. */
 export interface ManyOutcome {
   readonly ids: readonly string[];
   /** The newest tasks, in a preview. */
   readonly first: readonly NamedTask[];
   readonly refused: readonly NotRetried[];
-  /** More tasks match. */
-  readonly hasMore: boolean;
+  /** Cursor of the tasks that were not examined yet; null = none. */
+  readonly next: string | null;
   /** The estimated cost of all retries with a known price, in millionths; null for cancellations. */
   readonly cost: number | null;
   /** The number of retries without a price, which `cost` leaves out. */
   readonly unpriced: number;
 }
 
-/** Bulk actions on the tasks of a scope that match a filter, newest first. */
+/** Bulk actions on named tasks of a scope, or on those that match a filter. */
 @Injectable()
 export class ManyTasks {
   constructor(
@@ -70,30 +81,56 @@ export class ManyTasks {
     return rows.slice(0, MAX_EXPORTED);
   }
 
-  /** Cancels pending tasks; `preview`: only lists them. */
-  async cancel(scope: TaskScope, filter: ConsoleTaskFilter, preview: boolean): Promise<ManyOutcome> {
-    const { tasks, next } = await this.tasks.find(scope, { ...filter, status: 'pending', limit: MAX_AT_ONCE });
+  /** Cancels pending tasks; `preview`: only lists them, up to 1,000. */
+  async cancel(scope: TaskScope, target: ManyTarget, preview: boolean): Promise<ManyOutcome> {
+    const most = preview ? MAX_PREVIEWED : target.limit;
+    const { ids: pending, unknown, next } = await this.matching(scope, target, 'pending', most);
     const ids: string[] = [];
-    for (const { id } of tasks) {
+    for (const id of pending) {
       // A task that has ended meanwhile is left unchanged.
       if (preview || (await this.own.cancel(scope, id)).status === 'cancelled') ids.push(id);
     }
     const first = preview ? await this.firstOf(scope, ids, []) : [];
-    return { ids, first, refused: [], hasMore: next !== null, cost: null, unpriced: 0 };
+    return { ids, first, refused: unknown.map(notFound), next, cost: null, unpriced: 0 };
   }
 
-  /** Retries failed tasks that were not retried yet; `preview`: only lists them, with their cost. */
-  async retry(scope: TaskScope, filter: ConsoleTaskFilter, preview: boolean, requestId: string): Promise<ManyOutcome> {
-    const { ids: open, hasMore } = await this.openFailures(scope, filter);
-    const { orders, refused } = await this.retries.preview(open);
-    const costs = orders.map(({ model, options }) => this.models.costOf(model, options));
-    const cost = costs.reduce((sum, one) => sum + (one?.reserved ?? 0), 0);
-    const unpriced = costs.filter((one) => one?.reserved === null).length;
-    const ids = orders.map(({ id }) => id);
-    if (preview) return { ids, first: await this.firstOf(scope, ids, costs), refused, hasMore, cost, unpriced };
-    const done = await this.retries.run(ids, requestId);
-    const retried = done.retried.map(({ id }) => id);
-    return { ids: retried, first: [], refused: [...refused, ...done.refused], hasMore, cost, unpriced };
+  /** Lists failed tasks that were not retried yet, up to 1,000, with the cost of their retries. */
+  async previewRetry(scope: TaskScope, target: ManyTarget): Promise<ManyOutcome> {
+    const { costs, ...outcome } = await this.priced(await this.matching(scope, target, 'failed', MAX_PREVIEWED));
+    return { ...outcome, first: await this.firstOf(scope, outcome.ids, costs) };
+  }
+
+  /**
+   * Retries failed tasks that were not retried yet. Those that a limit of their key or account holds up are refused,
+   * and can be named again.
+   */
+  async retry(scope: TaskScope, target: ManyTarget, requestId: string): Promise<ManyOutcome> {
+    const chosen = await this.priced(await this.matching(scope, target, 'failed', target.limit));
+    const { next, cost, unpriced } = chosen;
+    const { retried, refused } = await this.retries.run(chosen.ids, requestId);
+    const ids = retried.map(({ id }) => id);
+    return { ids, first: [], refused: [...chosen.refused, ...refused], next, cost, unpriced };
+  }
+
+  /** What retrying these tasks would cost, each and together, and which of them can't be retried. */
+  private async priced({ ids: open, unknown, next }: Matching) {
+    const ids: string[] = [];
+    const costs: (TaskCost | null)[] = [];
+    const refused = unknown.map(notFound);
+    let [cost, unpriced] = [0, 0];
+    // Orders hold whole prompts.
+    for (let from = 0; from < open.length; from += PAGE) {
+      const part = await this.retries.preview(open.slice(from, from + PAGE));
+      refused.push(...part.refused);
+      for (const { id, model, options } of part.orders) {
+        const one = this.models.costOf(model, options);
+        ids.push(id);
+        costs.push(one);
+        cost += one?.reserved ?? 0;
+        if (one?.reserved === null) unpriced++;
+      }
+    }
+    return { ids, costs, refused, next, cost, unpriced };
   }
 
   /** The first tasks with their costs; `costs` has the same order as `ids`. */
@@ -109,16 +146,50 @@ export class ManyTasks {
     });
   }
 
-  private async openFailures(scope: TaskScope, filter: ConsoleTaskFilter) {
-    const open: string[] = [];
-    let after: string | null | undefined;
-    for (let page = 0; page < MAX_PAGES && after !== null && open.length <= MAX_AT_ONCE; page++) {
-      const { tasks, next } = await this.tasks.find(scope, { ...filter, status: 'failed', limit: PAGE, after });
-      const ids = tasks.map(({ id }) => id);
-      const orders = await this.failed.orders(ids);
-      open.push(...ids.filter((id) => orders.get(id)?.retriedAs === null));
+  /** The named tasks with a status, or a number of those that match; failed ones only if they were not retried. */
+  private async matching(
+    scope: TaskScope,
+    { ids: named, limit: _, after: begin, ...filter }: ManyTarget,
+    status: 'pending' | 'failed',
+    most: number,
+  ): Promise<Matching> {
+    if (named !== undefined) return await this.named(scope, named, status);
+    const ids: string[] = [];
+    const until = Date.now() + SEARCH_MS;
+    let after: string | null | undefined = begin;
+    for (let page = 0; page < MAX_PAGES && after !== null && ids.length < most && Date.now() < until; page++) {
+      const limit = Math.min(PAGE, most - ids.length);
+      const { tasks, next } = await this.tasks.find(scope, { ...filter, status, limit, after });
+      const found = tasks.map(({ id }) => id);
+      const orders = status === 'failed' ? await this.failed.orders(found) : undefined;
+      ids.push(...found.filter((id) => orders === undefined || orders.get(id)?.retriedAs === null));
       after = next;
     }
-    return { ids: open.slice(0, MAX_AT_ONCE), hasMore: open.length > MAX_AT_ONCE || typeof after === 'string' };
+    return { ids, unknown: [], next: after ?? null };
   }
+
+  /** Named tasks that have ended otherwise are left out: what was asked of them has happened, or can't any more. */
+  private async named(scope: TaskScope, named: readonly string[], status: 'pending' | 'failed'): Promise<Matching> {
+    const found = new Map<string, TaskSummary>();
+    for (let from = 0; from < named.length; from += PAGE) {
+      for (const task of await this.own.findAll(scope, named.slice(from, from + PAGE))) found.set(task.id, task);
+    }
+    const ids = [...new Set(named)];
+    return {
+      ids: ids.filter((id) => found.get(id)?.status === status),
+      unknown: ids.filter((id) => !found.has(id)),
+      next: null,
+    };
+  }
+}
+
+/** Tasks to change, tasks that the scope does not have, and where to continue. */
+interface Matching {
+  readonly ids: readonly string[];
+  readonly unknown: readonly string[];
+  readonly next: string | null;
+}
+
+function notFound(id: string): NotRetried {
+  return { id, reason: new AppError('task_not_found', 'Task not found.') };
 }

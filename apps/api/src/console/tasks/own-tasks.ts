@@ -29,6 +29,11 @@ export class OwnTasks {
     return known(isTaskId(id) ? await this.store.find(scope, id) : undefined);
   }
 
+  /** Those of the tasks that are within the scope, in no particular order. */
+  async findAll(scope: TaskScope, ids: readonly string[]): Promise<TaskSummary[]> {
+    return await this.store.findAll(scope, ids);
+  }
+
   /** Returns the task after the cancellation. */
   async cancel(scope: TaskScope, id: string): Promise<TaskSummary> {
     return known(isTaskId(id) ? await this.cancelTask.cancel(scope, id) : undefined);

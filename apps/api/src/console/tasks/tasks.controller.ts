@@ -17,11 +17,18 @@ import { Session } from '../session.decorator.js';
 import { TaskLogInterceptor } from './task-log.interceptor.js';
 import { Thumbnails } from './thumbnails.js';
 import { VisibleTasks, type TaskViewer } from './visible-tasks.js';
-import { ApiTaskFilter, ConsoleTaskQuery, TaskExportQuery } from './dto/task-query.dto.js';
+import {
+  ApiOutcomeFilter,
+  ApiTaskFilter,
+  ConsoleTaskQuery,
+  OutcomeQuery,
+  TaskExportQuery,
+} from './dto/task-query.dto.js';
 import {
   AcceptedTaskView,
   ConsoleTaskPage,
   ConsoleTaskView,
+  OutcomesView,
   PartialPictureView,
   TaskCountView,
 } from './dto/task-views.dto.js';
@@ -70,6 +77,20 @@ export class ConsoleTasksController {
       count: counted?.count ?? null,
       has_more: counted?.hasMore ?? true,
       sortable: counted?.isRankable ?? false,
+    };
+  }
+
+  @Get('outcomes')
+  @ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES })
+  @ApiOutcomeFilter()
+  @ApiResponse({ status: 200, type: OutcomesView, description: 'Among the newest 5,000 tasks.' })
+  async outcomes(@VisibleTasks() scope: TaskScope, @Query() filter: OutcomeQuery): Promise<OutcomesView> {
+    const { providers, errors, hasMoreOfProviders, hasMoreOfErrors } = await this.tasks.countByOutcome(scope, filter);
+    return {
+      providers: [...providers],
+      errors: [...errors],
+      more_providers: hasMoreOfProviders,
+      more_errors: hasMoreOfErrors,
     };
   }
 

@@ -18,6 +18,7 @@ import { ManyTasksController } from './many-tasks.controller.js';
 import { RetryFailedTasks } from './retry-failed-tasks.js';
 import { RetryTask } from './retry-task.js';
 import { OwnTasks } from './own-tasks.js';
+import { SavedViewsController } from './saved-views.controller.js';
 import { ShownImages } from './shown-images.js';
 import { ShownTasks } from './shown-tasks.js';
 import { TaskInputs } from './task-inputs.js';
@@ -41,7 +42,7 @@ import { Thumbnails } from './thumbnails.js';
     NotificationsModule,
     UploadRowsModule,
   ],
-  controllers: [ManyTasksController, ConsoleTasksController, TaskInputsController],
+  controllers: [ManyTasksController, ConsoleTasksController, TaskInputsController, SavedViewsController],
   providers: [
     ...[AccountTasks, ConsoleCaller, ManyTasks, RetryFailedTasks, RetryTask],
     ...[ImageArchive, OwnTasks, ShownImages, ShownTasks, TaskInputs, Thumbnails],

@@ -1,10 +1,11 @@
 import { Get, Query, type StreamableFile } from '@nestjs/common';
 import { ApiQuery, ApiResponse } from '@nestjs/swagger';
-import { actionsOf, AUDIT_KINDS, auditSentence } from '#accounts/audit-actions.js';
+import { AUDIT_KINDS, auditSentence } from '#accounts/audit-actions.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { AuditFilter, AuditPageQuery } from './dto/audit-query.dto.js';
 import { AuditTargets } from './audit-targets.js';
 import { auditEntryView, AuditPageView, whoOf } from './dto/audit-views.dto.js';
+import { SearchAudit } from './search-audit.js';
 import { ConsoleController } from '../console-controller.js';
 import { csvFile } from '../csv.js';
 import { Allow } from '../abilities.guard.js';
@@ -23,38 +24,34 @@ const MAX_EXPORTED = 10_000;
   schema: { type: 'string' },
 })
 @ApiQuery({ name: 'kind', required: false, enum: AUDIT_KINDS })
+@ApiQuery({ name: 'text', required: false, description: 'Part of what an entry says.', schema: { type: 'string' } })
+@ApiQuery({ name: 'from', required: false, description: 'At or after this time.', schema: { type: 'string' } })
+@ApiQuery({ name: 'to', required: false, description: 'Before this time.', schema: { type: 'string' } })
 export class AuditController {
   constructor(
     private readonly audit: AuditLog,
+    private readonly searches: SearchAudit,
     private readonly targets: AuditTargets,
   ) {}
 
   @Get('audit')
   @ApiPage()
   @ApiResponse({ status: 200, type: AuditPageView })
-  async list(
-    @Session() { accountId }: Session,
-    @Query() { limit, kind, who, after }: AuditPageQuery,
-  ): Promise<AuditPageView> {
-    const { entries, hasMore } = await this.audit.list(accountId, {
-      limit,
-      who,
-      after,
-      actions: kind && actionsOf(kind),
-    });
+  async list(@Session() { accountId }: Session, @Query() query: AuditPageQuery): Promise<AuditPageView> {
+    const { entries, next, searchedUntil } = await this.searches.find(accountId, query);
     const existing = await this.targets.existing(accountId, entries);
     return {
       data: entries.map((entry) => auditEntryView(entry, entry.target !== null && existing.has(entry.target))),
-      has_more: hasMore,
-      next: hasMore ? (entries.at(-1)?.id ?? null) : null,
+      has_more: next !== null,
+      next,
+      searched_until: searchedUntil?.toISOString() ?? null,
     };
   }
 
   @Get('audit.csv')
   @ApiResponse({ status: 200, description: `The newest ${MAX_EXPORTED} entries as CSV.` })
-  async table(@Session() session: Session, @Query() { kind, who }: AuditFilter): Promise<StreamableFile> {
-    const asked = { limit: MAX_EXPORTED, who, actions: kind && actionsOf(kind) };
-    const { entries } = await this.audit.list(session.accountId, asked);
+  async table(@Session() session: Session, @Query() filter: AuditFilter): Promise<StreamableFile> {
+    const { entries } = await this.searches.find(session.accountId, { ...filter, limit: MAX_EXPORTED });
     await this.audit.recordOnce(session, 'audit.exported', undefined, { count: entries.length });
     return csvFile('darkroom-audit-log.csv', [
       ['time', 'who', 'email', 'what', 'action', 'target', 'details'],

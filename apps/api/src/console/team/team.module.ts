@@ -12,12 +12,13 @@ import { AuditTargets } from './audit-targets.js';
 import { DeleteAccount } from './delete-account.js';
 import { Invitations } from './invitations.js';
 import { OwnAccountController } from './own-account.controller.js';
+import { SearchAudit } from './search-audit.js';
 import { TeamController } from './team.controller.js';
 
 /** The users of an account, what they did, and accounts: a user's own one for its admins, all of them for operators. */
 @Module({
   imports: [AccountsModule, BillingModule, KeysModule, NotificationsModule, SignInModule, TasksModule],
   controllers: [TeamController, AuditController, OwnAccountController, AccountsController],
-  providers: [Accounts, AuditTargets, DeleteAccount, Invitations],
+  providers: [Accounts, AuditTargets, DeleteAccount, Invitations, SearchAudit],
 })
 export class TeamModule {}

@@ -1,10 +1,13 @@
-import { Box, Button, Group, Select } from '@mantine/core';
+import { Box, Button, Group, Select, Text } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { auditQuery, type AuditFilters } from '../../api/audit.ts';
 import { addressOf } from '../../api/request.ts';
 import { peopleQuery } from '../../api/team-queries.ts';
 import { IconDownload, IconFileText, IconSearch } from '@tabler/icons-react';
+import { dayOf, fullTime } from '../../parts/format.ts';
+import { SearchField } from '../../parts/search-field.tsx';
+import { TimeFilter } from '../../parts/time-filter.tsx';
 import { Empty, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { ShowMore } from '../../parts/show-more.tsx';
 import { AuditRow } from './audit-entry.tsx';
@@ -25,6 +28,7 @@ export function AuditPage() {
   const filters = route.useSearch();
   const query = useInfiniteQuery(auditQuery(filters));
   const { data, error, isPending, refetch } = query;
+  const until = data?.pages.at(-1)?.searched_until ?? null;
   const entries = data?.pages.flatMap((page) => page.data) ?? [];
   return (
     <PageFrame
@@ -46,11 +50,16 @@ export function AuditPage() {
       {error === null && (
         <Box className="surface">
           {isPending && <Rows count={8} />}
-          {!isPending && entries.length === 0 && <NothingFound />}
+          {!isPending && entries.length === 0 && <NothingFound until={until} />}
           {entries.map((entry) => (
             <AuditRow key={entry.id} entry={entry} />
           ))}
         </Box>
+      )}
+      {until !== null && (
+        <Text size="sm" c="dimmed" ta="center" title={fullTime(until)} role="status">
+          Searched back to {dayOf(until)}. Show more to search older entries.
+        </Text>
       )}
       <ShowMore of={query} />
     </PageFrame>
@@ -65,6 +74,12 @@ function Filters({ filters }: { readonly filters: AuditFilters }) {
   };
   return (
     <Group gap="sm">
+      <SearchField
+        label="Search entries"
+        placeholder="Search entries"
+        text={filters.text}
+        onChange={(text) => change({ text })}
+      />
       <Select
         aria-label="Member"
         placeholder="Any member"
@@ -87,22 +102,24 @@ function Filters({ filters }: { readonly filters: AuditFilters }) {
         value={filters.kind ?? null}
         onChange={(kind) => change({ kind: kind ?? undefined })}
       />
+      <TimeFilter times={filters} onChange={change} />
     </Group>
   );
 }
 
-function NothingFound() {
+/** `until`: how far back the search went; null: to the oldest entry. */
+function NothingFound({ until }: { readonly until: string | null }) {
   return (
     <Empty
       icon={<IconFileText size={36} />}
-      title="No matching entries"
+      title={until === null ? 'No matching entries' : 'No matches so far'}
       action={
         <Button component={Link} to="/audit" variant="default" leftSection={<IconSearch size={16} />}>
           Clear filters
         </Button>
       }
     >
-      Choose another member or another action.
+      Choose another member, action, or time, or search for other words.
     </Empty>
   );
 }

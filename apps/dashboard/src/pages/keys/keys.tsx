@@ -11,6 +11,7 @@ import { Mark } from '../../parts/mark.tsx';
 import { Empty, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { Spend } from '../../parts/spend.tsx';
+import { useOpenedByHash } from '../../parts/use-opened-by-hash.ts';
 import { When } from '../../parts/when.tsx';
 import { RevokeKey, RotateKey } from './key-actions.tsx';
 import { KeyForm } from './key-form.tsx';
@@ -29,6 +30,7 @@ export function KeysPage() {
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const [withOld, setWithOld] = useState(false);
   const close = () => setDialog(null);
+  useOpenedByHash('new', () => may('keys.manage') && setDialog({ kind: 'create' }));
   const showSecret = (newKey: NewKey) => setDialog({ kind: 'secret', newKey });
   const all = data?.data ?? [];
   const shown = withOld ? all : all.filter((key) => stateOf(key) === 'active');

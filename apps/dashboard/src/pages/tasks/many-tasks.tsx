@@ -1,18 +1,17 @@
 import { Button, Group, List, Menu, Skeleton, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { BusyButton } from '../../parts/busy.tsx';
-import { queryClient, useMay } from '../../api/queries.ts';
-import { addressOf, send } from '../../api/request.ts';
+import { useMay } from '../../api/queries.ts';
+import { addressOf } from '../../api/request.ts';
 import type { ManyTasks } from '../../api/types.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { amountIn, money, shortPrompt } from '../../parts/format.ts';
 import { Trouble } from '../../parts/page.tsx';
 import { IconDownload } from '@tabler/icons-react';
+import { BulkStatus } from './bulk-status.tsx';
 import { isNarrowed, type TaskFilters } from './task-filters.ts';
-
-type Action = 'cancel' | 'retry';
+import { callBulk, useBulkRun, type BulkAction, type BulkTarget } from './use-bulk-run.ts';
 
 const WORDS = {
   cancel: { item: 'Cancel pending tasks', action: 'Cancel', done: 'canceled', kind: 'pending', keep: 'Keep tasks' },
@@ -27,8 +26,10 @@ const tasks = (count: number, kind = ''): string =>
 /** Actions for all tasks that match the filters. */
 export function ManyTasksMenu({ filters }: { readonly filters: TaskFilters }) {
   const may = useMay();
-  const [action, setAction] = useState<Action | null>(null);
+  const [action, setAction] = useState<BulkAction | null>(null);
   const { order: _, ...query } = filters;
+  // The action determines the status.
+  const { status: __, ...matching } = query;
   return (
     <Group gap="xs">
       {may('tasks.create') && (
@@ -50,61 +51,85 @@ export function ManyTasksMenu({ filters }: { readonly filters: TaskFilters }) {
       >
         Export CSV
       </Button>
-      {action !== null && <ManyTasksDialog action={action} filters={filters} onClose={() => setAction(null)} />}
+      {action !== null && (
+        <ManyTasksDialog
+          action={action}
+          target={{ query: matching }}
+          where={isNarrowed(matching) ? 'matching' : 'account'}
+          onClose={() => setAction(null)}
+        />
+      )}
     </Group>
   );
 }
 
+/** Which tasks a bulk action is about, in words. */
+type Where = 'account' | 'matching' | 'selected';
+
 interface DialogProps {
-  readonly action: Action;
-  readonly filters: TaskFilters;
+  readonly action: BulkAction;
+  readonly target: BulkTarget;
+  readonly where: Where;
   readonly onClose: () => void;
+  /** All of it was done. */
+  readonly onDone?: () => void;
 }
 
-/** Shows a preview before it runs the action. */
-function ManyTasksDialog({ action, filters, onClose }: DialogProps) {
+/** Shows a preview before it runs the action, and its progress after that. */
+export function ManyTasksDialog({ action, target, where, onClose, onDone }: DialogProps) {
   const words = WORDS[action];
-  // The action determines the status.
-  const { order: _, status: _status, ...query } = filters;
-  const call = (dryRun: boolean) =>
-    send<ManyTasks>('POST', `/tasks/${action}`, undefined, undefined, { ...query, dry_run: String(dryRun) });
-  const preview = useQuery({ queryKey: ['many-tasks', action, query], queryFn: () => call(true), gcTime: 0 });
-  const run = useMutation({
-    mutationFn: () => call(false),
-    onSuccess: async ({ count, refused, has_more: hasMore }) => {
-      await queryClient.invalidateQueries({ queryKey: ['tasks'] });
-      const rest = [
-        refused.length > 0 ? `${tasks(refused.length)} could not be ${words.done}: ${refused[0]?.message ?? ''}` : '',
-        hasMore ? 'More tasks match. Repeat the action to continue.' : '',
-      ].filter((text) => text !== '');
-      notifications.show({
-        color: refused.length > 0 ? 'yellow' : 'green',
-        title: `${tasks(count)} ${words.done}`,
-        message: rest.join(' '),
-      });
-      onClose();
-    },
+  const { data, error } = useQuery({
+    queryKey: ['many-tasks', action, target],
+    queryFn: () => callBulk(action, target, { dry_run: 'true' }),
+    gcTime: 0,
+    // What was agreed to stays, however much of it was done meanwhile.
+    staleTime: Infinity,
   });
-  const { data, error } = preview;
+  const { progress, run, stop } = useBulkRun(action, target, ({ count, refused }) => {
+    const left = [...refused.values()].reduce((sum, one) => sum + one, 0);
+    notifications.show({
+      color: left > 0 ? 'yellow' : 'green',
+      title: `${tasks(count)} ${words.done}`,
+      message: left > 0 ? `${tasks(left)} could not be ${words.done}: ${[...refused.keys()][0] ?? ''}` : '',
+    });
+    onDone?.();
+    onClose();
+  });
+  const { state } = progress;
+  const isRunning = state === 'running' || state === 'waiting' || state === 'stopping';
   return (
-    <Dialog opened onClose={onClose} title={words.item}>
+    <Dialog
+      opened
+      onClose={onClose}
+      title={words.item}
+      {...(isRunning && { closeOnEscape: false, closeOnClickOutside: false, withCloseButton: false })}
+    >
       <Stack>
         {error !== null && <Trouble error={error} doing="Could not find matching tasks" />}
-        {run.error !== null && <Trouble error={run.error} doing="Something went wrong" />}
         {error === null && data === undefined && <Skeleton height={60} />}
-        {data !== undefined && <Preview action={action} outcome={data} isNarrowed={isNarrowed(query)} />}
+        {data !== undefined && state === 'idle' && <Preview action={action} outcome={data} where={where} />}
+        {data !== undefined && state !== 'idle' && (
+          <BulkStatus progress={progress} total={data.has_more ? null : data.count} done={words.done} />
+        )}
         <Group justify="flex-end">
-          <Button variant="default" onClick={onClose} data-autofocus>
-            {data?.count === 0 ? 'Close' : words.keep}
-          </Button>
-          {data !== undefined && data.count > 0 && (
-            <BusyButton
-              {...(action === 'cancel' && { color: 'red.8' })}
-              busy={run.isPending}
-              onClick={() => run.mutate()}
-            >
-              {words.action} {tasks(data.count)}
-            </BusyButton>
+          {isRunning ? (
+            <Button variant="default" onClick={stop} disabled={state === 'stopping'} data-autofocus>
+              Stop
+            </Button>
+          ) : (
+            <Button variant="default" onClick={onClose} data-autofocus>
+              {data?.count === 0 || state !== 'idle' ? 'Close' : words.keep}
+            </Button>
+          )}
+          {data !== undefined && data.count > 0 && state === 'idle' && (
+            <Button {...(action === 'cancel' && { color: 'red.8' })} onClick={run}>
+              {words.action} {data.has_more ? `all ${words.kind} tasks` : tasks(data.count)}
+            </Button>
+          )}
+          {(state === 'stopped' || state === 'failed') && (
+            <Button {...(action === 'cancel' && { color: 'red.8' })} onClick={run}>
+              Continue
+            </Button>
           )}
         </Group>
       </Stack>
@@ -113,27 +138,31 @@ function ManyTasksDialog({ action, filters, onClose }: DialogProps) {
 }
 
 interface PreviewProps {
-  readonly action: Action;
+  readonly action: BulkAction;
   readonly outcome: ManyTasks;
-  readonly isNarrowed: boolean;
+  readonly where: Where;
 }
 
-function Preview({ action, outcome, isNarrowed: narrowed }: PreviewProps) {
+function Preview({ action, outcome, where }: PreviewProps) {
   const { count, refused, has_more: hasMore } = outcome;
   const { kind } = WORDS[action];
-  const where = narrowed ? `that ${count === 1 ? 'matches' : 'match'} your filters` : 'in this account';
+  const place = {
+    account: 'in this account',
+    matching: `that ${count === 1 ? 'matches' : 'match'} your filters`,
+    selected: 'that you selected',
+  }[where];
   const none =
     action === 'cancel'
-      ? `There are no ${kind} tasks ${where}.`
+      ? `There are no ${kind} tasks ${place}.`
       : refused.length > 0
-        ? `None of the ${kind} tasks ${where} can be retried.`
-        : `Nothing to retry: there are no failed tasks ${where}, or all were already retried.`;
+        ? `None of the ${kind} tasks ${place} can be retried.`
+        : `Nothing to retry: there are no failed tasks ${place}, or all were already retried.`;
   return (
     <>
       <Text size="sm">
         {count === 0
           ? none
-          : `This ${action === 'retry' ? 'retries' : 'cancels'} ${hasMore ? 'the newest ' : ''}${tasks(count, kind)} ${where}.`}{' '}
+          : `This ${action === 'retry' ? 'retries' : 'cancels'} ${hasMore ? 'at least ' : ''}${tasks(count, kind)} ${place}.`}{' '}
         {count > 0 && action === 'retry' && 'Each task is retried once, with its original key.'}
         {count > 0 && action === 'cancel' && 'If a provider has already started, you may still be charged.'}
       </Text>
@@ -154,7 +183,7 @@ function Preview({ action, outcome, isNarrowed: narrowed }: PreviewProps) {
 }
 
 /** The first few tasks by their prompts; for retries, with the price of each. */
-function First({ action, outcome: { count, first, has_more: hasMore } }: Omit<PreviewProps, 'isNarrowed'>) {
+function First({ action, outcome: { count, first, has_more: hasMore } }: Omit<PreviewProps, 'where'>) {
   const left = count - first.length;
   return (
     <List size="sm" aria-label={`First ${tasks(first.length)}`} listStyleType="none">
@@ -172,7 +201,8 @@ function First({ action, outcome: { count, first, has_more: hasMore } }: Omit<Pr
       ))}
       {left > 0 && (
         <List.Item c="dimmed">
-          and {left.toLocaleString('en')} more{hasMore ? ' now' : ''}
+          and {hasMore && 'at least '}
+          {left.toLocaleString('en')} more
         </List.Item>
       )}
     </List>
@@ -182,7 +212,7 @@ function First({ action, outcome: { count, first, has_more: hasMore } }: Omit<Pr
 const COST_UNKNOWN = 'Cost unknown';
 
 /** The total price of the retries, and what it leaves out. */
-function Terms({ outcome: { count, cost, unpriced } }: Pick<PreviewProps, 'outcome'>) {
+function Terms({ outcome: { count, cost, unpriced, has_more: hasMore } }: Pick<PreviewProps, 'outcome'>) {
   const known = cost !== null && Number(cost.amount) > 0;
   if (!known && unpriced === 0) return null;
   const rest = `no price is set for ${unpriced === count ? (count === 1 ? 'its model' : 'their models') : `the models of ${tasks(unpriced)}`}`;
@@ -190,8 +220,10 @@ function Terms({ outcome: { count, cost, unpriced } }: Pick<PreviewProps, 'outco
     <Text size="sm">
       {known && (
         <>
-          It costs at most <b>{amountIn(cost.amount, cost.currency)}</b>
-          {unpriced > 0 && ' for tasks with a price'}.{' '}
+          {hasMore ? `The newest ${tasks(count)} cost` : 'It costs'} at most{' '}
+          <b>{amountIn(cost.amount, cost.currency)}</b>
+          {unpriced > 0 && ' for tasks with a price'}
+          {hasMore && '; the others cost more'}.{' '}
         </>
       )}
       {unpriced > 0 && `Cost unknown: ${rest}.`}

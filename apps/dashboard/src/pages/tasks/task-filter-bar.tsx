@@ -1,12 +1,14 @@
-import { Button, Group, Select, TextInput } from '@mantine/core';
-import { useDebouncedCallback, useDidUpdate, useDisclosure } from '@mantine/hooks';
+import { Button, Group, Select } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { IconAdjustments, IconSearch } from '@tabler/icons-react';
-import { useState } from 'react';
+import { IconAdjustments } from '@tabler/icons-react';
 import { keyNamesQuery, modelsQuery } from '../../api/queries.ts';
-import { activeFilters, type TaskFilters } from './task-filters.ts';
-import { TimeFilter } from './time-filter.tsx';
+import { reasonOf } from '../../parts/failure-words.ts';
+import { SearchField } from '../../parts/search-field.tsx';
+import { TimeFilter } from '../../parts/time-filter.tsx';
+import { activeFilters, outcomesQuery, type TaskFilters } from './task-filters.ts';
+import { SavedViewsMenu } from './saved-views.tsx';
 
 const STATUSES = [
   { value: 'pending', label: 'Pending' },
@@ -32,7 +34,13 @@ export function TaskFilterBar({ filters }: { readonly filters: TaskFilters }) {
   const { length: active } = activeFilters({ ...filters, text: undefined });
   return (
     <Group gap="sm">
-      <Search text={filters.text} onChange={(text) => change({ text })} />
+      <SearchField
+        label="Search prompts"
+        placeholder="Search prompts or enter an ID"
+        text={filters.text}
+        onChange={(text) => change({ text })}
+      />
+      <SavedViewsMenu filters={filters} />
       <Button
         variant="default"
         hiddenFrom="sm"
@@ -44,45 +52,59 @@ export function TaskFilterBar({ filters }: { readonly filters: TaskFilters }) {
         Filters{active > 0 && ` (${active})`}
       </Button>
       <div id="task-filters" className="task-filters" data-opened={opened}>
-        <Choice name="Status" data={STATUSES} value={filters.status} onChange={(status) => change({ status })} />
+        <Choice
+          name="Status"
+          data={STATUSES}
+          value={filters.status}
+          onChange={(status) => change({ status, error: status === 'failed' ? filters.error : undefined })}
+        />
         <Choice name="Key" data={keyNames} value={filters.key} onChange={(key) => change({ key })} />
         {(ids.length > 1 || filters.model !== undefined) && (
           <Choice name="Model" data={ids} value={filters.model} onChange={(model) => change({ model })} />
         )}
-        {filters.provider !== undefined && (
-          <Choice name="Provider" data={[]} value={filters.provider} onChange={(provider) => change({ provider })} />
-        )}
+        <OutcomeChoices filters={filters} onChange={change} />
         <TimeFilter times={filters} onChange={change} />
       </div>
     </Group>
   );
 }
 
-interface SearchProps {
-  readonly text: string | undefined;
-  readonly onChange: (text: string | undefined) => void;
+interface OutcomeChoicesProps {
+  readonly filters: TaskFilters;
+  readonly onChange: (changes: TaskFilters) => void;
 }
 
-function Search({ text: searched, onChange }: SearchProps) {
-  const [text, setText] = useState(searched ?? '');
-  // Cleared elsewhere: by a link, or by the browser's back button.
-  useDidUpdate(() => {
-    if (searched === undefined) setText('');
-  }, [searched === undefined]);
-  const search = useDebouncedCallback((words: string) => onChange(words === '' ? undefined : words), 300);
+/** The providers and errors that there are, each with its number of tasks. */
+function OutcomeChoices({ filters, onChange }: OutcomeChoicesProps) {
+  // The numbers are of any error, so that another one can be chosen.
+  const { error, provider, status } = filters;
+  const { data } = useQuery(outcomesQuery({ ...filters, status: error === undefined ? status : undefined }));
+  const choices = (
+    counts: readonly { name: string; count: number }[] = [],
+    hasMore = false,
+    wordsOf = (name: string): string => name,
+  ) =>
+    counts.map(({ name, count }) => ({
+      value: name,
+      label: `${wordsOf(name)} (${hasMore ? 'at least ' : ''}${count.toLocaleString('en')})`,
+    }));
+  const providers = choices(data?.providers, data?.more_providers);
+  const errors = choices(data?.errors, data?.more_errors, reasonOf);
   return (
-    <TextInput
-      aria-label="Search prompts"
-      placeholder="Search prompts or enter an ID"
-      leftSection={<IconSearch size={16} />}
-      value={text}
-      flex={1}
-      miw={200}
-      onChange={({ currentTarget: { value } }) => {
-        setText(value);
-        search(value);
-      }}
-    />
+    <>
+      {(providers.length > 0 || provider !== undefined) && (
+        <Choice name="Provider" data={providers} value={provider} onChange={(one) => onChange({ provider: one })} />
+      )}
+      {(errors.length > 0 || error !== undefined) && (
+        <Choice
+          name="Error"
+          data={errors}
+          value={error}
+          // Only failed tasks have one.
+          onChange={(one) => onChange({ error: one, status: status === 'failed' ? status : undefined })}
+        />
+      )}
+    </>
   );
 }
 

@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { get } from '../../api/request.ts';
+import type { Schema } from '../../api/generated/schema.ts';
 import type { TaskCount } from '../../api/types.ts';
 
 /** A count reads more rows than a page of the list. */
@@ -10,6 +11,8 @@ export interface TaskFilters {
   readonly status?: string | undefined;
   readonly model?: string | undefined;
   readonly provider?: string | undefined;
+  /** Error code of failed tasks. */
+  readonly error?: string | undefined;
   /** Id of a key, or `playground`. */
   readonly key?: string | undefined;
   readonly text?: string | undefined;
@@ -33,8 +36,8 @@ export function isNarrowed(filters: TaskFilters): boolean {
 }
 
 /** Whether the filters need a search, from the newest task back, instead of an index. */
-export function isSearch({ text, provider }: TaskFilters): boolean {
-  return text !== undefined || provider !== undefined;
+export function isSearch({ text, provider, error }: TaskFilters): boolean {
+  return text !== undefined || provider !== undefined || error !== undefined;
 }
 
 const RANKINGS: readonly (string | undefined)[] = ['longest', 'shortest', 'costliest', 'cheapest'];
@@ -49,6 +52,16 @@ export function orderOf(filters: TaskFilters, count: TaskCount | undefined): str
   const { order } = filters;
   if (isSearch(filters)) return undefined;
   return isRanking(order) && count?.sortable !== true ? undefined : order;
+}
+
+/** Numbers of tasks by provider and by error, which are choices of the filters. */
+export function outcomesQuery({ status, model, key, from, to }: TaskFilters) {
+  const query = { status, model, key, from, to };
+  return queryOptions({
+    queryKey: ['tasks', 'outcomes', query],
+    queryFn: ({ signal }) => get<Schema['OutcomesView']>('/tasks/outcomes', query, signal),
+    refetchInterval: COUNT_MS,
+  });
 }
 
 /** Number of matching tasks. */

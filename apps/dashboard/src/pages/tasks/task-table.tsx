@@ -8,7 +8,9 @@ import { HiddenHead } from '../../parts/hidden-head.tsx';
 import { SandboxMark, Thumbnail } from '../../parts/stored-image.tsx';
 import { TaskLink } from '../../parts/task-link.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
+import { SelectAll, SelectRow } from './select-boxes.tsx';
 import { useOrderer } from '../../parts/use-orderer.ts';
+import type { Selection } from './use-selection.ts';
 
 interface TaskTableProps {
   readonly tasks: readonly TaskRow[];
@@ -18,9 +20,11 @@ interface TaskTableProps {
   readonly onOrder?: ((order: string) => void) | undefined;
   /** Whether sorting by duration and cost is available. */
   readonly isRankable: boolean;
+  /** Absent: rows can't be selected. */
+  readonly selection?: Selection | undefined;
 }
 
-export function TaskTable({ tasks, compact, order, onOrder, isRankable }: TaskTableProps) {
+export function TaskTable({ tasks, compact, order, onOrder, isRankable, selection }: TaskTableProps) {
   const sorted = { order, onOrder };
   const ranked = { order, onOrder: isRankable ? onOrder : undefined };
   return (
@@ -28,12 +32,13 @@ export function TaskTable({ tasks, compact, order, onOrder, isRankable }: TaskTa
       <Table highlightOnHover horizontalSpacing="sm" verticalSpacing={compact ? 3 : 8}>
         <Table.Thead>
           <Table.Tr>
+            {selection !== undefined && <SelectAll count={tasks.length} selection={selection} />}
             {!compact && <HiddenHead w={64}>Image</HiddenHead>}
             <Table.Th>Prompt</Table.Th>
             <Table.Th>Status</Table.Th>
             <Table.Th visibleFrom="lg">Model</Table.Th>
-            <Table.Th visibleFrom="xl">Provider</Table.Th>
-            <Table.Th visibleFrom="md">Size</Table.Th>
+            <Table.Th visibleFrom="lg">Provider</Table.Th>
+            <Table.Th visibleFrom="xl">Size</Table.Th>
             <Table.Th visibleFrom="sm">Key</Table.Th>
             <SortedHead {...ranked} down="longest" up="shortest" visibleFrom="md">
               Duration
@@ -48,7 +53,7 @@ export function TaskTable({ tasks, compact, order, onOrder, isRankable }: TaskTa
         </Table.Thead>
         <Table.Tbody>
           {tasks.map((task) => (
-            <Row key={task.id} task={task} compact={compact} />
+            <Row key={task.id} task={task} compact={compact} selection={selection} />
           ))}
         </Table.Tbody>
       </Table>
@@ -86,11 +91,16 @@ function SortedHead({ order, onOrder, down, up, visibleFrom, children }: SortedH
   );
 }
 
-function Row({ task, compact }: { readonly task: TaskRow; readonly compact: boolean }) {
+interface RowProps extends Pick<TaskTableProps, 'compact' | 'selection'> {
+  readonly task: TaskRow;
+}
+
+function Row({ task, compact, selection }: RowProps) {
   const reason = task.error?.message;
   const orderer = useOrderer()(task);
   return (
-    <Table.Tr className="row-of-link">
+    <Table.Tr className="row-of-link" {...(selection?.ids.has(task.id) === true && { 'data-selected': true })}>
+      {selection !== undefined && <SelectRow task={task} selection={selection} />}
       {!compact && (
         <Table.Td>
           <Thumbnail task={task} size={44} />
@@ -118,7 +128,7 @@ function Row({ task, compact }: { readonly task: TaskRow; readonly compact: bool
             {task.model}
           </Text>
           {task.sandbox && (
-            <Box hiddenFrom="xl" lh={1}>
+            <Box hiddenFrom="lg" lh={1}>
               <SandboxMark small />
             </Box>
           )}
@@ -133,21 +143,21 @@ function Row({ task, compact }: { readonly task: TaskRow; readonly compact: bool
           </Text>
         )}
       </Table.Td>
-      <Table.Td maw={140} visibleFrom="lg">
+      <Table.Td maw={120} visibleFrom="lg">
         <Text size="sm" truncate title={task.model}>
           {task.model}
         </Text>
       </Table.Td>
-      <Table.Td maw={140} visibleFrom="xl">
+      <Table.Td maw={120} visibleFrom="lg">
         {task.sandbox ? (
           <SandboxMark small />
         ) : (
-          <Text size="sm" truncate>
+          <Text size="sm" truncate {...(task.provider !== null && { title: task.provider })}>
             {task.provider ?? '–'}
           </Text>
         )}
       </Table.Td>
-      <Table.Td visibleFrom="md">
+      <Table.Td visibleFrom="xl">
         <Text size="sm" className="nowrap">
           {dimensions(task.size)}
           {task.resolution !== null && (

@@ -1,4 +1,4 @@
-import { Box, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Box, Button, Skeleton, Stack, Text } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { BusyButton } from '../../parts/busy.tsx';
@@ -20,10 +20,12 @@ import {
   orderOf,
   type TaskFilters,
 } from './task-filters.ts';
+import { refreshMs, timed } from './refresh.ts';
+import { SelectionBar } from './selection-bar.tsx';
 import { TaskTable } from './task-table.tsx';
+import { useSelection } from './use-selection.ts';
 
 const PAGE = 30;
-const REFRESH_MS = 5_000;
 const route = getRouteApi('/inside/tasks');
 
 export function TasksPage() {
@@ -33,19 +35,20 @@ export function TasksPage() {
   const seesAll = useMay()('tasks.read_all');
   const count = useQuery(countQuery(filters));
   const order = orderOf(filters, count.data);
-  const { data, error, isPending, isRefetching, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } =
-    useInfiniteQuery({
-      queryKey: ['tasks', 'list', { ...filters, order }],
-      queryFn: ({ pageParam, signal }) =>
-        get<TaskPage>('/tasks', { limit: PAGE, after: pageParam, ...filters, order }, signal),
-      // Waits for the count, which decides whether this order is available.
-      enabled: isSearch(filters) || !isRanking(filters.order) || !count.isPending,
-      initialPageParam: undefined as string | undefined,
-      getNextPageParam: (page) => (page.has_more ? (page.next ?? page.data.at(-1)?.id) : undefined),
-      // Refreshing would move the list for users who have scrolled down; a search is too expensive to repeat.
-      refetchInterval: ({ state }) => (isSearch(filters) || (state.data?.pages.length ?? 0) > 1 ? false : REFRESH_MS),
-    });
+  const { data, error, isPending, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery({
+    queryKey: ['tasks', 'list', { ...filters, order }],
+    queryFn: ({ pageParam, signal }) =>
+      timed(get<TaskPage>('/tasks', { limit: PAGE, after: pageParam, ...filters, order }, signal)),
+    // Waits for the count, which decides whether this order is available.
+    enabled: isSearch(filters) || !isRanking(filters.order) || !count.isPending,
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => (page.has_more ? (page.next ?? page.data.at(-1)?.id) : undefined),
+    refetchInterval: ({ state }) => refreshMs(state.data?.pages ?? [], isSearch(filters)),
+  });
   const tasks = data?.pages.flatMap((page) => page.data) ?? [];
+  const ids = tasks.map(({ id }) => id);
+  const selection = useSelection(ids, JSON.stringify(filters));
+  const mayChange = useMay()('tasks.create');
   const searchedUntil = data?.pages.at(-1)?.searched_until ?? null;
   const sort = (next: string) => {
     void navigate({
@@ -60,7 +63,7 @@ export function TasksPage() {
       title="Tasks"
       about={
         (seesAll ? 'Every image request.' : 'Image requests that you made here or with your keys.') +
-        (isSearch(filters) ? '' : ' Updates automatically.')
+        ' Updates automatically.'
       }
       actions={<ManyTasksMenu filters={filters} />}
     >
@@ -75,12 +78,7 @@ export function TasksPage() {
           {tasks.length > 0 && (
             <Box px="md" pt="md">
               {isSearch(filters) ? (
-                <SearchTotal
-                  shown={tasks.length}
-                  hasMore={hasNextPage}
-                  onRefresh={() => void refetch()}
-                  busy={isRefetching}
-                />
+                <SearchTotal shown={tasks.length} hasMore={hasNextPage} />
               ) : (
                 <TaskTotal count={count.data} />
               )}
@@ -93,10 +91,12 @@ export function TasksPage() {
               order={order ?? 'newest'}
               onOrder={isSearch(filters) ? undefined : sort}
               isRankable={count.data?.sortable === true}
+              selection={mayChange ? selection : undefined}
             />
           )}
         </Box>
       )}
+      <SelectionBar tasks={tasks} filters={filters} hasMore={hasNextPage} selection={selection} />
       {hasNextPage && (
         <Stack align="center" gap="xs">
           {searchedUntil !== null && (
@@ -116,26 +116,19 @@ export function TasksPage() {
 interface SearchTotalProps {
   readonly shown: number;
   readonly hasMore: boolean;
-  readonly busy: boolean;
-  readonly onRefresh: () => void;
 }
 
-/** The matches found so far; the search runs again only on request. */
-function SearchTotal({ shown, hasMore, busy, onRefresh }: SearchTotalProps) {
+/** The matches found so far. */
+function SearchTotal({ shown, hasMore }: SearchTotalProps) {
   return (
-    <Group gap="xs" justify="space-between">
-      <Text size="sm" className="numbers" role="status">
-        {shown.toLocaleString('en')}
-        {hasMore && '+'} {shown === 1 && !hasMore ? 'match' : 'matches'}
-        <Text span size="sm" c="dimmed">
-          {' '}
-          · Newest first. Search results don’t update by themselves.
-        </Text>
+    <Text size="sm" className="numbers" role="status">
+      {hasMore && 'At least '}
+      {shown.toLocaleString('en')} {shown === 1 ? 'match' : 'matches'}
+      <Text span size="sm" c="dimmed">
+        {' '}
+        · Newest first
       </Text>
-      <BusyButton variant="default" size="xs" busy={busy} onClick={onRefresh}>
-        Search again
-      </BusyButton>
-    </Group>
+    </Text>
   );
 }
 

@@ -7,8 +7,10 @@ import type { Invitation, OneTimeLink } from '../../api/team-types.ts';
 import { IconPlus } from '@tabler/icons-react';
 import { LinkShown } from '../../parts/one-time-link.tsx';
 import { accountLabel } from '../../parts/account-label.ts';
+import { useOpenedByHash } from '../../parts/use-opened-by-hash.ts';
 import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
-import { InviteForm } from './invite-form.tsx';
+import { InviteForm, type Invited } from './invite-form.tsx';
+import { InvitedDialog } from './invited-dialog.tsx';
 import { Invitations } from './team-invitations.tsx';
 import { OwnAccount } from './own-account.tsx';
 import { TeamPeople } from './team-people.tsx';
@@ -17,6 +19,7 @@ import { PersonDialog, type PersonAct } from './person-dialog.tsx';
 type Dialog =
   | { kind: 'invite' }
   | { kind: 'person'; act: PersonAct }
+  | { kind: 'several'; outcomes: readonly Invited[] }
   | { kind: 'invited'; email: Invitation['email']; newLink: OneTimeLink }
   | { kind: 'reset'; name: string; newLink: OneTimeLink };
 
@@ -26,13 +29,19 @@ export function TeamPage() {
   const [dialog, setDialog] = useState<Dialog | null>(null);
   const close = () => setDialog(null);
   const showInvitation = (email: string, newLink: OneTimeLink) => setDialog({ kind: 'invited', email, newLink });
+  const showInvited = (outcomes: readonly Invited[]) => {
+    const [only] = outcomes;
+    if (outcomes.length === 1 && only?.newLink) showInvitation(only.email, only.newLink);
+    else setDialog({ kind: 'several', outcomes });
+  };
+  useOpenedByHash('new', () => setDialog({ kind: 'invite' }));
   return (
     <PageFrame
       title="Team"
       about={`Who has access to ${accountLabel(account.name)}, and what their role lets them do.`}
       actions={
         <Button leftSection={<IconPlus size={16} />} onClick={() => setDialog({ kind: 'invite' })}>
-          Invite member
+          Invite members
         </Button>
       }
     >
@@ -45,7 +54,8 @@ export function TeamPage() {
           <OwnAccount />
         </Stack>
       )}
-      {dialog?.kind === 'invite' && <InviteForm onClose={close} onCreated={showInvitation} />}
+      {dialog?.kind === 'invite' && <InviteForm onClose={close} onCreated={showInvited} />}
+      {dialog?.kind === 'several' && <InvitedDialog outcomes={dialog.outcomes} onClose={close} />}
       {dialog?.kind === 'person' && (
         <PersonDialog
           act={dialog.act}

@@ -1,9 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IntegerField, ListField, TextField } from '#contract/field.js';
+import { IntegerField, TextField } from '#contract/field.js';
 import type { FieldProblem } from '#contract/field-rule.js';
 import type { FailedTask, FailedTasks } from '#tasks/reading/failed-tasks.js';
 import { isTaskId } from '#tasks/row/task-id.js';
 import { ListOf, PageOf } from '../../dto/list-views.dto.js';
+import { TaskIdsField } from '../../dto/task-ids-field.js';
 import type { RetryOutcome } from '../../tasks/retry-failed-tasks.js';
 
 /** Maximum number of failed tasks that one call retries. */
@@ -83,15 +84,6 @@ function nameProblem(value: unknown, property: string): FieldProblem | undefined
   return { code: 'invalid_value', message: `${property} must be a string of at most ${MAX_NAME_LENGTH} characters` };
 }
 
-function tasksProblem(value: unknown, property: string): FieldProblem | undefined {
-  const ids: readonly unknown[] = Array.isArray(value) ? value : [];
-  if (ids.length > MAX_RETRIED) {
-    return { code: 'array_above_max_length', message: `${property} must have at most ${MAX_RETRIED} entries` };
-  }
-  if (ids.length > 0 && ids.every((id) => taskProblem(id, property) === undefined)) return undefined;
-  return { code: 'invalid_value', message: `${property} must be task IDs` };
-}
-
 function taskProblem(value: unknown, property: string): FieldProblem | undefined {
   if (typeof value === 'string' && isTaskId(value)) return undefined;
   return { code: 'invalid_value', message: `${property} must be a task ID` };
@@ -99,12 +91,7 @@ function taskProblem(value: unknown, property: string): FieldProblem | undefined
 
 /** Either `tasks`, or a kind of failures. */
 export class RetryBody {
-  @ListField(String, {
-    optional: true,
-    schema: { maxItems: MAX_RETRIED },
-    description: 'IDs of failed tasks.',
-    rule: tasksProblem,
-  })
+  @TaskIdsField({ max: MAX_RETRIED, description: 'IDs of failed tasks.' })
   tasks?: string[] | null;
 
   @TextField({

@@ -3,7 +3,7 @@ import { ApiQuery } from '@nestjs/swagger';
 import { IsArray, IsBoolean, IsDefined, IsOptional } from 'class-validator';
 import { TASK_ORDERS, type TaskOrdering } from '#tasks/reading/task-list-store.js';
 import type { TaskStatus } from '#tasks/row/task-status.js';
-import { KnownFiltersOnly, NormalizedBy } from '../../../common/contract-fields.js';
+import { KnownFiltersOnly, NormalizedBy, OptionalBody } from '../../../common/contract-fields.js';
 import {
   AfterTask,
   DEFAULT_LIMIT,
@@ -13,7 +13,13 @@ import {
   QueryChoice,
   QueryText,
 } from '../../../common/query-fields.js';
+import { TaskIdsField } from '../../dto/task-ids-field.js';
 import { StatusOfTask } from '../../../tasks/dto/list-query.dto.js';
+
+/** Maximum number of tasks that one request of a bulk action changes. */
+const MAX_AT_ONCE = 100;
+/** Maximum number of tasks that a bulk action may name. */
+const MAX_NAMED = 1_000;
 
 const orFlag = (value: unknown): unknown => (value === 'true' ? true : value === 'false' ? false : orAbsent(value));
 
@@ -22,21 +28,27 @@ const orList = (value: unknown): unknown => (typeof value === 'string' && value 
 const Filter = (name: string, description = ''): MethodDecorator =>
   ApiQuery({ name, required: false, ...(description && { description }), schema: { type: 'string' } });
 
-/** Documents the query parameters of ConsoleTaskFilter. */
-export const ApiTaskFilter = (): MethodDecorator =>
+/** Documents the query parameters of OutcomeQuery, besides the status. */
+export const ApiOutcomeFilter = (): MethodDecorator =>
   applyDecorators(
     Filter('model'),
-    Filter('provider', 'The last provider called.'),
     Filter('key', 'ID of a key, or `playground`.'),
     Filter('person', 'ID of the user who started the task in the console.'),
-    Filter('text', 'Part of a prompt, or the ID of a task or request.'),
     Filter('from', 'Only tasks accepted at or after this time.'),
     Filter('to', 'Only tasks accepted before this time.'),
   );
 
-/** Filters of the console's tasks, besides their status. */
-@KnownFiltersOnly()
-export class ConsoleTaskFilter {
+/** Documents the query parameters of ConsoleTaskFilter. */
+export const ApiTaskFilter = (): MethodDecorator =>
+  applyDecorators(
+    Filter('provider', 'The last provider called.'),
+    Filter('error', 'Error code of failed tasks.'),
+    Filter('text', 'Part of a prompt, or the ID of a task or request.'),
+    ApiOutcomeFilter(),
+  );
+
+/** Filters that have an index. */
+class IndexedTaskFilter {
   /** Accepted at or after this time. */
   @IsoTime()
   readonly from?: Date;
@@ -45,16 +57,8 @@ export class ConsoleTaskFilter {
   @IsoTime()
   readonly to?: Date;
 
-  /** The provider that was called last. */
-  @QueryText()
-  readonly provider?: string;
-
   @QueryText()
   readonly model?: string;
-
-  /** Part of the prompt (case-insensitive), or the full id of a task or of its request. */
-  @QueryText()
-  readonly text?: string;
 
   /** Id of a key, or `playground`. */
   @QueryText()
@@ -63,6 +67,22 @@ export class ConsoleTaskFilter {
   /** Id of the person who ordered it in the console. */
   @QueryText()
   readonly person?: string;
+}
+
+/** Filters of the console's tasks, besides their status. */
+@KnownFiltersOnly()
+export class ConsoleTaskFilter extends IndexedTaskFilter {
+  /** The provider that was called last. */
+  @QueryText()
+  readonly provider?: string;
+
+  /** Error code of failed tasks. */
+  @QueryText()
+  readonly error?: string;
+
+  /** Part of the prompt (case-insensitive), or the full id of a task or of its request. */
+  @QueryText()
+  readonly text?: string;
 }
 
 /** The query of the console's list of tasks. */
@@ -109,10 +129,32 @@ export class TaskIdsQuery {
   readonly ids!: readonly string[];
 }
 
+/** The query of the counts by provider and error. */
+@KnownFiltersOnly()
+export class OutcomeQuery extends IndexedTaskFilter {
+  @StatusOfTask()
+  readonly status?: TaskStatus;
+}
+
 /** The query of bulk actions. */
 @KnownFiltersOnly()
 export class ManyTasksQuery extends ConsoleTaskFilter {
+  /** Most tasks to change, or in a dry run, to examine in one step. */
+  @PageLimit()
+  readonly limit: number = MAX_AT_ONCE;
+
+  /** `next` of the previous response. */
+  @AfterTask()
+  readonly after?: string;
+
   /** `true`: a dry run. */
   @QueryChoice(['true', 'false'])
   readonly dry_run?: 'true' | 'false';
+}
+
+/** The body of bulk actions. */
+@OptionalBody()
+export class ManyTasksBody {
+  @TaskIdsField({ max: MAX_NAMED, description: 'Only these tasks, instead of those that match the filters.' })
+  tasks?: string[] | null;
 }

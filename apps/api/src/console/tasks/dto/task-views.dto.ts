@@ -141,6 +141,29 @@ export class TaskCountView {
   sortable!: boolean;
 }
 
+class OutcomeCountView {
+  @ApiProperty({ description: 'Name of a provider, or error code.' })
+  name!: string;
+
+  @ApiProperty({ type: 'integer' })
+  count!: number;
+}
+
+/** Numbers of tasks by the provider called last, and of failed tasks by error code; most first. */
+export class OutcomesView {
+  @ApiProperty({ type: [OutcomeCountView] })
+  providers!: OutcomeCountView[];
+
+  @ApiProperty({ description: 'Whether older tasks were not counted by provider.' })
+  more_providers!: boolean;
+
+  @ApiProperty({ type: [OutcomeCountView] })
+  errors!: OutcomeCountView[];
+
+  @ApiProperty({ description: 'Whether older failures were not counted by error code.' })
+  more_errors!: boolean;
+}
+
 /** Failed tasks that may need attention. */
 export class OpenFailuresView {
   @ApiProperty({ type: 'integer', description: 'Since midnight UTC; 1,000 at most.' })
@@ -319,11 +342,18 @@ class RefusedTaskView {
 
   @ApiProperty()
   message!: string;
+
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    description: 'Seconds after which the same request may work, because a limit or a failure is temporary.',
+  })
+  retry_after!: number | null;
 }
 
 /** The result or preview of a bulk action. */
 export class ManyTasksView {
-  @ApiProperty({ type: 'integer', description: 'Number of changed tasks.' })
+  @ApiProperty({ type: 'integer', description: 'Number of changed tasks; in a dry run, of up to 1,000.' })
   count!: number;
 
   @ApiProperty({ type: [FirstTaskView], description: 'In a dry run, the newest five of them.' })
@@ -334,6 +364,9 @@ export class ManyTasksView {
 
   @ApiProperty({ description: 'Whether more tasks match than one request handles.' })
   has_more!: boolean;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Pass it as `after` to continue with the rest.' })
+  next!: string | null;
 
   @ApiProperty({
     type: SpendView,

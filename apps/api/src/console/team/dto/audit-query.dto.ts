@@ -1,6 +1,6 @@
 import { AUDIT_KINDS, type AuditKind } from '#accounts/audit-actions.js';
 import { KnownFiltersOnly } from '../../../common/contract-fields.js';
-import { DEFAULT_LIMIT, PageLimit, QueryChoice, QueryText } from '../../../common/query-fields.js';
+import { DEFAULT_LIMIT, IsoTime, PageLimit, QueryChoice, QueryText } from '../../../common/query-fields.js';
 
 /** Filters of the audit log. */
 @KnownFiltersOnly()
@@ -11,19 +11,25 @@ export class AuditFilter {
   /** Id of a user, or `nobody`. */
   @QueryText()
   readonly who?: string;
+
+  /** Part of what an entry says (case-insensitive). */
+  @QueryText()
+  readonly text?: string;
+
+  /** Recorded at or after this time. */
+  @IsoTime()
+  readonly from?: Date;
+
+  /** Recorded before this time. */
+  @IsoTime()
+  readonly to?: Date;
 }
 
 /** The query of a page of the audit log. */
 @KnownFiltersOnly()
-export class AuditPageQuery {
+export class AuditPageQuery extends AuditFilter {
   @PageLimit()
   readonly limit: number = DEFAULT_LIMIT;
-
-  @QueryChoice(AUDIT_KINDS)
-  readonly kind?: AuditKind;
-
-  @QueryText()
-  readonly who?: string;
 
   /** Id of the last entry on the previous page. */
   @QueryText()

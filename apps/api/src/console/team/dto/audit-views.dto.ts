@@ -52,7 +52,15 @@ export class AuditEntryView {
 }
 
 /** A page of the audit log, newest first. */
-export class AuditPageView extends PageOf(AuditEntryView, 'Newest first.') {}
+export class AuditPageView extends PageOf(AuditEntryView, 'Newest first.') {
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    nullable: true,
+    description: 'How far back a search got before it stopped early; null otherwise.',
+  })
+  searched_until!: string | null;
+}
 
 /** `targetExists`: whether the console can still link to the target. */
 export function auditEntryView(entry: AuditEntry, targetExists: boolean): AuditEntryView {

@@ -1,6 +1,5 @@
 import { Group, Select, TextInput } from '@mantine/core';
-import { localDay, startOfDay } from '../../parts/format.ts';
-import type { TaskFilters } from './task-filters.ts';
+import { localDay, startOfDay } from './format.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -20,14 +19,18 @@ const minutes = new Intl.DateTimeFormat(undefined, {
   minute: '2-digit',
 });
 
-type Times = Pick<TaskFilters, 'from' | 'to'>;
+/** From this time on, and before the second one; ISO 8601. */
+interface Times {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
 
 interface TimeFilterProps {
   readonly times: Times;
   readonly onChange: (times: Times) => void;
 }
 
-/** Filters by acceptance time: a range that ends now, or days. */
+/** Filters by time: a range that ends now, or days. */
 export function TimeFilter({ times, onChange }: TimeFilterProps) {
   const { from, to } = times;
   const chosen = [from, to].every(isStartOfDay) ? undefined : timesText(times);
