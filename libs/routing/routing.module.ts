@@ -5,6 +5,7 @@ import { DrainedProviders, ProviderSwitches } from './provider-switches.js';
 import { LimiterGauges } from './limiter-gauges.js';
 import { LimiterState } from './limiter-state.js';
 import { ProviderLimiter } from './provider-limiter.js';
+import { ProviderWaits } from './provider-waits.js';
 import { SharedLimiter } from './shared-limiter.js';
 import { StoredResponses } from './stored-responses.js';
 
@@ -18,8 +19,9 @@ import { StoredResponses } from './stored-responses.js';
     DrainedProviders,
     ProviderLimiter,
     LimiterGauges,
+    ProviderWaits,
     StoredResponses,
   ],
-  exports: [ProviderLimiter, LimiterState, DrainedProviders, ProviderSwitches, StoredResponses],
+  exports: [ProviderLimiter, ProviderWaits, LimiterState, DrainedProviders, ProviderSwitches, StoredResponses],
 })
 export class RoutingModule {}

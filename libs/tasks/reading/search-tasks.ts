@@ -5,6 +5,7 @@ import { PrismaService } from '#database/prisma.service.js';
 import { scanTasks, type ScannedTask } from '../row/sweep.sql.js';
 import { isRequestId, isTaskId } from '../row/task-id.js';
 import { tasksOf } from '../row/task-scope.js';
+import { phasesOf } from '../row/task-status.js';
 import type { TaskScope } from '../row/task.js';
 import type { TaskListQuery } from './task-list-store.js';
 
@@ -68,11 +69,12 @@ export class SearchTasks {
   }
 
   private async byId({ accountId, own }: TaskScope, text: string, search: TaskSearch): Promise<string[]> {
-    const { limit, status, model, apiKeyId, provider, since, until } = search;
+    const { limit, status, pending, model, apiKeyId, provider, since, until } = search;
     const found = await this.prisma.task.findMany({
       where: {
         ...definedFields({ accountId, status, model, apiKeyId, provider }),
         ...tasksOf(own),
+        ...(pending === undefined ? {} : { phase: { in: phasesOf(pending) } }),
         AND: { createdAt: definedFields({ gte: since, lt: until }) },
         ...(isTaskId(text) ? { id: text } : { requestId: text, createdAt: await this.timeOf(accountId, text) }),
       },
@@ -98,7 +100,7 @@ export class SearchTasks {
   private async look({ accountId, own }: TaskScope, search: TaskSearch): Promise<TaskSearchResult> {
     const begun = performance.now();
     const { limit, text = '', since = null, status = null, model = null, apiKeyId = null } = search;
-    const { provider = null } = search;
+    const { provider = null, pending } = search;
     const found: ScannedTask[] = [];
     let next = startOf(search);
     for (let looked = 0; looked < this.bounds.tasks; looked += TASKS_PER_STATEMENT) {
@@ -106,6 +108,7 @@ export class SearchTasks {
       const wanted = {
         accountId,
         status,
+        phases: pending === undefined ? null : phasesOf(pending),
         model,
         apiKeyId,
         provider,

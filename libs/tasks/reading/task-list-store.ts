@@ -7,7 +7,7 @@ import { RANKED_COLUMNS, toRanked } from '../row/task-columns.js';
 import { isRanking, ranked, RANKINGS, type RankedTask, type Ranking } from '../row/ranked-tasks.js';
 import { endedTasksOf, tasksOf } from '../row/task-scope.js';
 import type { OwnTasks, TaskScope, TaskSummary } from '../row/task.js';
-import type { TaskStatus } from '../row/task-status.js';
+import { phasesOf, type PendingState, type TaskStatus } from '../row/task-status.js';
 import { TaskStore } from './task-store.js';
 
 /** The orders in which tasks can be listed: by time, duration or cost. */
@@ -21,6 +21,8 @@ export interface TaskListQuery {
   /** Id of the last task of the page before. */
   readonly after?: string | undefined;
   readonly status?: TaskStatus | undefined;
+  /** Of pending tasks, only those that wait or that run. */
+  readonly pending?: PendingState | undefined;
   /** Only tasks created at this time or later. */
   readonly since?: Date | undefined;
   /** Only tasks created before this time. */
@@ -206,12 +208,16 @@ function partsOf({ status, model, apiKeyId, favorites, own }: TaskFilters): Pris
 /** The conditions of a query, and more. */
 function matching(
   accountId: string,
-  { status, since, until, model, apiKeyId, prompt }: Omit<TaskListQuery, 'limit'>,
+  { status, pending, since, until, model, apiKeyId, prompt }: Omit<TaskListQuery, 'limit'>,
   more: readonly Prisma.TaskWhereInput[] = [],
 ): Prisma.TaskWhereInput {
   return {
     ...definedFields({ accountId, status, model, apiKeyId }),
     ...(prompt !== undefined && { prompt: { contains: prompt, mode: 'insensitive' } }),
-    AND: [{ createdAt: definedFields({ gte: since, lt: until }) }, ...more],
+    AND: [
+      { createdAt: definedFields({ gte: since, lt: until }) },
+      ...(pending === undefined ? [] : [{ phase: { in: phasesOf(pending) } }]),
+      ...more,
+    ],
   };
 }

@@ -83,10 +83,10 @@ export interface ScannedTask {
 
 const SCAN_TASKS = `SELECT id, created_at AS "createdAt", found, n FROM (
     SELECT id, created_at, row_number() OVER (ORDER BY created_at DESC, id DESC)::int AS n,
-      ($2::text IS NULL OR status = $2) AND ($3::text IS NULL OR model = $3) AND ($4::text IS NULL OR api_key_id = $4)
+      ($2::text IS NULL OR status = $2) AND ($13::text[] IS NULL OR phase = ANY($13)) AND ($3::text IS NULL OR model = $3) AND ($4::text IS NULL OR api_key_id = $4)
         AND ($10::text IS NULL OR provider = $10) AND ($11::text IS NULL OR ordered_by = $11 OR api_key_id = ANY($12))
         AND strpos(lower(prompt), lower($5)) > 0 AS found
-    FROM (SELECT id, created_at, status, model, api_key_id, provider, ordered_by, prompt FROM tasks
+    FROM (SELECT id, created_at, status, phase, model, api_key_id, provider, ordered_by, prompt FROM tasks
       WHERE account_id = $1 AND created_at >= $6 AND (created_at, id) < ($7::timestamptz, $8::text)
       ORDER BY created_at DESC, id DESC LIMIT $9) AS looked) AS judged
   WHERE found OR n = $9 ORDER BY n`;
@@ -95,6 +95,7 @@ const SCAN_TASKS = `SELECT id, created_at AS "createdAt", found, n FROM (
 export interface TaskScan {
   readonly accountId: string;
   readonly status: string | null;
+  readonly phases: readonly string[] | null;
   readonly model: string | null;
   readonly apiKeyId: string | null;
   readonly provider: string | null;
@@ -110,7 +111,7 @@ export async function scanTasks(database: Queryable, look: TaskScan, most: numbe
   const { rows } = await database.query<ScannedTask>(SCAN_TASKS, [
     ...[look.accountId, look.status, look.model, look.apiKeyId, look.text, look.since ?? '-infinity'],
     ...[look.after?.createdAt ?? 'infinity', look.after?.id ?? '', most, look.provider],
-    ...[look.own?.personId ?? null, look.own?.keyIds ?? []],
+    ...[look.own?.personId ?? null, look.own?.keyIds ?? [], look.phases],
   ]);
   return rows;
 }
@@ -156,6 +157,36 @@ export async function failureGroups(
   );
   const groups = rows.slice(0, MAX_GROUPS).map(({ total: _, ...group }) => group);
   return { groups, hasMore: rows.length > MAX_GROUPS || (rows[0]?.total ?? 0) >= mostFailures };
+}
+
+/** Waiting tasks that need the same of a provider. */
+export interface WaitingRows {
+  readonly model: string;
+  readonly region: string | null;
+  readonly onlyProvider: string | null;
+  readonly hasImages: boolean;
+  readonly hasMask: boolean;
+  readonly hasMarkup: boolean;
+  /** A call of theirs has failed, and the next one begins at the earliest then, for the first of them. */
+  readonly retryAt: Date | null;
+  readonly count: number;
+  /** Milliseconds since the oldest of them was accepted. */
+  readonly oldestMs: number;
+}
+
+/** All tasks of all accounts that wait to be started. Raw, because it groups by fields of JSON columns. */
+export async function waitingRows(database: Queryable): Promise<WaitingRows[]> {
+  const { rows } = await database.query<WaitingRows>({
+    name: 'waiting_rows',
+    text: `SELECT model, options ->> 'region' AS region, options ->> 'onlyProvider' AS "onlyProvider",
+        inputs <> '[]' AS "hasImages", mask IS NOT NULL AND NOT mask ? 'markup' AS "hasMask",
+        COALESCE(mask ? 'markup', false) AS "hasMarkup", min(retry_at) AS "retryAt", count(*)::int AS count,
+        GREATEST(0, EXTRACT(EPOCH FROM now() - min(created_at)) * 1000)::float8 AS "oldestMs"
+      FROM (SELECT *, CASE WHEN provider_starts > 0 AND next_try_at > now() THEN next_try_at END AS retry_at
+        FROM tasks WHERE finished_at IS NULL AND phase = 'queued') AS waiting
+      GROUP BY 1, 2, 3, 4, 5, 6, retry_at IS NULL`,
+  });
+  return rows;
 }
 
 /** Tasks that ended in one minute. */

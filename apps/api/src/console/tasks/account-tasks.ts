@@ -6,11 +6,12 @@ import { TaskStore } from '#tasks/reading/task-store.js';
 import type { TaskScope, TaskSummary } from '#tasks/row/task.js';
 import { ShownTasks } from './shown-tasks.js';
 import { ConsoleCaller } from './console-caller.js';
-import type { ConsoleTaskFilter, TaskExportQuery } from './dto/task-query.dto.js';
+import type { ConsoleState, ConsoleTaskFilter, TaskExportQuery } from './dto/task-query.dto.js';
 import type { ConsoleTaskPage } from './dto/task-views.dto.js';
 
 /** Filters and cursor of a list of tasks. */
-type TaskFilters = ConsoleTaskFilter & Pick<TaskListQuery, 'status' | 'limit' | 'after' | 'order' | 'favorites'>;
+type TaskFilters = ConsoleTaskFilter &
+  Pick<TaskListQuery, 'limit' | 'after' | 'order' | 'favorites'> & { readonly status?: ConsoleState | undefined };
 
 /** Code points of a prompt that are shown as a task's name. */
 const NAME_LENGTH = 200;
@@ -26,6 +27,8 @@ interface FoundTasks {
   /** How far back a search got before it stopped early; null otherwise. */
   readonly searchedUntil: Date | null;
 }
+
+const PENDING = 'pending' as const;
 
 const NOTHING: FoundTasks = { tasks: [], next: null, searchedUntil: null };
 
@@ -67,9 +70,13 @@ export class AccountTasks {
     return ids.map((id) => ({ id, prompt: details.get(id)?.prompt ?? '' }));
   }
 
-  private async queryOf<F extends ConsoleTaskFilter>({ accountId }: TaskScope, { key, from, to, ...filters }: F) {
+  private async queryOf<F extends ConsoleTaskFilter & Pick<TaskFilters, 'status'>>(
+    { accountId }: TaskScope,
+    { key, from, to, status, ...filters }: F,
+  ) {
     const apiKeyId = key === PLAYGROUND ? await this.callers.keyId(accountId) : key;
-    return { ...filters, apiKeyId, since: from, until: to };
+    const state = status === 'waiting' || status === 'running' ? { status: PENDING, pending: status } : { status };
+    return { ...filters, ...state, apiKeyId, since: from, until: to };
   }
 
   private async search(

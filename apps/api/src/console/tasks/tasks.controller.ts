@@ -4,7 +4,6 @@ import { ApiExtraModels, ApiQuery, ApiResponse, getSchemaPath } from '@nestjs/sw
 import type { FastifyReply } from 'fastify';
 import type { IncomingHttpHeaders } from 'node:http';
 import { AuditLog } from '#accounts/audit-log.js';
-import { TASK_STATUSES } from '#tasks/row/task-status.js';
 import { TASK_ORDERS } from '#tasks/reading/task-list-store.js';
 import type { TaskScope } from '#tasks/row/task.js';
 import { AccountTasks } from './account-tasks.js';
@@ -17,7 +16,7 @@ import { Session } from '../session.decorator.js';
 import { TaskLogInterceptor } from './task-log.interceptor.js';
 import { Thumbnails } from './thumbnails.js';
 import { VisibleTasks, type TaskViewer } from './visible-tasks.js';
-import { ApiTaskFilter, ConsoleTaskQuery, TaskExportQuery } from './dto/task-query.dto.js';
+import { ApiTaskFilter, CONSOLE_STATES, ConsoleTaskQuery, TaskExportQuery } from './dto/task-query.dto.js';
 import {
   AcceptedTaskView,
   ConsoleTaskPage,
@@ -46,7 +45,7 @@ export class ConsoleTasksController {
   @Get()
   @ApiPage()
   @ApiQuery({ name: 'order', required: false, enum: TASK_ORDERS })
-  @ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES })
+  @ApiQuery({ name: 'status', required: false, enum: CONSOLE_STATES })
   @ApiQuery({ name: 'favorites', required: false, description: 'Only favorites.', schema: { type: 'boolean' } })
   @ApiTaskFilter()
   @ApiResponse({ status: 200, type: ConsoleTaskPage })
@@ -55,7 +54,7 @@ export class ConsoleTasksController {
   }
 
   @Get('count')
-  @ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES })
+  @ApiQuery({ name: 'status', required: false, enum: CONSOLE_STATES })
   @ApiTaskFilter()
   @ApiResponse({ status: 200, type: TaskCountView })
   async count(@VisibleTasks() scope: TaskScope, @Query() filter: TaskExportQuery): Promise<TaskCountView> {

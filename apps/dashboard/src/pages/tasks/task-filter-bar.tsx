@@ -10,6 +10,8 @@ import { TimeFilter } from './time-filter.tsx';
 
 const STATUSES = [
   { value: 'pending', label: 'Pending' },
+  { value: 'waiting', label: 'Waiting' },
+  { value: 'running', label: 'Running' },
   { value: 'completed', label: 'Completed' },
   { value: 'failed', label: 'Failed' },
   { value: 'cancelled', label: 'Canceled' },

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiQuery } from '@nestjs/swagger';
 import { IsBoolean, IsOptional } from 'class-validator';
 import { TASK_ORDERS, type TaskOrdering } from '#tasks/reading/task-list-store.js';
-import type { TaskStatus } from '#tasks/row/task-status.js';
+import { PENDING_STATES, TASK_STATUSES } from '#tasks/row/task-status.js';
 import { KnownFiltersOnly, NormalizedBy } from '../../../common/contract-fields.js';
 import {
   AfterTask,
@@ -13,7 +13,10 @@ import {
   QueryChoice,
   QueryText,
 } from '../../../common/query-fields.js';
-import { StatusOfTask } from '../../../tasks/dto/list-query.dto.js';
+
+/** A status, or what pending tasks do. */
+export const CONSOLE_STATES = [...TASK_STATUSES, ...PENDING_STATES] as const;
+export type ConsoleState = (typeof CONSOLE_STATES)[number];
 
 const orFlag = (value: unknown): unknown => (value === 'true' ? true : value === 'false' ? false : orAbsent(value));
 
@@ -61,8 +64,8 @@ export class ConsoleTaskFilter {
 /** The query of the console's list of tasks. */
 @KnownFiltersOnly()
 export class ConsoleTaskQuery extends ConsoleTaskFilter {
-  @StatusOfTask()
-  readonly status?: TaskStatus;
+  @QueryChoice(CONSOLE_STATES)
+  readonly status?: ConsoleState;
 
   @PageLimit()
   readonly limit: number = DEFAULT_LIMIT;
@@ -83,8 +86,8 @@ export class ConsoleTaskQuery extends ConsoleTaskFilter {
 /** The query of the export and the count of tasks. */
 @KnownFiltersOnly()
 export class TaskExportQuery extends ConsoleTaskFilter {
-  @StatusOfTask()
-  readonly status?: TaskStatus;
+  @QueryChoice(CONSOLE_STATES)
+  readonly status?: ConsoleState;
 }
 
 /** The query of bulk actions. */
