@@ -205,6 +205,37 @@ models:
     await agree(0);
   });
 
+  it('shows where the time of a task went, as bars and as text, and the same split in Usage', async () => {
+    const { rows: ended } = await platform.pool.query<{ id: string; storing: number }>(
+      `SELECT id, (calls -> 0 ->> 'storingMs')::int AS storing FROM tasks WHERE prompt = 'A boat that waits'`,
+    );
+    expect(ended).toEqual([{ id: expect.any(String), storing: expect.any(Number) }]);
+    await open(`/tasks/${ended[0]!.id}`);
+    const bars = page().getByRole('list', { name: 'Time' });
+    await bars
+      .getByRole('listitem')
+      .filter({ hasText: /^Waiting\s*\d+ min/ })
+      .waitFor();
+    await bars
+      .getByRole('listitem')
+      .filter({ hasText: /^studio\s*\d/ })
+      .waitFor();
+    await bars
+      .getByRole('listitem')
+      .filter({ hasText: /^Saving\s*\d+/ })
+      .waitFor();
+    // To scale: together as wide as their track.
+    const widths = `[...document.querySelectorAll('.time-bar')].reduce((sum, bar) => sum + parseFloat(bar.style.width), 0)`;
+    expect(Math.round(await page().evaluate<number>(widths))).toBe(100);
+    expect(await screen.inspect('task-bars')).toEqual([]);
+    await open('/usage');
+    const split = page().getByRole('region', { name: 'Latency by part' });
+    await split.getByText('3 tasks completed in this period').waitFor();
+    await split.getByRole('row', { name: /^Waiting\s*\d+ min/ }).waitFor();
+    await split.getByRole('row', { name: /^Provider\s*\d/ }).waitFor();
+    expect(await screen.inspect('usage-latency')).toEqual([]);
+  });
+
   it('says until when a failing provider is unavailable, after what its last attempt was', async () => {
     upstream.script(apiError(500));
     await open('/playground');

@@ -50,4 +50,42 @@ describe('figures of waits', () => {
     // Of a member without the first one's key.
     expect(await positionOf(second, ['key_none'])).toBe(1);
   });
+
+  it('divide the latency of completed tasks into waiting, provider, and saving', async () => {
+    const call = (from: number, to: number, more: object) => ({
+      ...{ n: 1, provider: 'studio', key: '', model: 'm', free: true, charged: 'no', ...more },
+      startedAt: new Date(from).toISOString(),
+      endedAt: new Date(to).toISOString(),
+    });
+    const now = Date.now();
+    const at = (seconds: number): number => now - 60_000 + seconds * 1_000;
+    const { id } = await insert();
+    const calls = [
+      call(at(2), at(3), { outcome: 'failed' }),
+      call(at(4), at(4), { outcome: 'not_called' }),
+      call(at(10), at(15), { outcome: 'succeeded', storingMs: 1_500 }),
+    ];
+    await set(
+      id,
+      `status = 'completed', phase = 'done', provider = 'studio', created_at = $2, finished_at = $3, calls = $4::jsonb`,
+      [new Date(at(0)), new Date(at(15)), JSON.stringify(calls)],
+    );
+    const both = (ms: number) => ({ p50: ms, p95: ms });
+    const split = {
+      tasks: 1,
+      total: both(15_000),
+      waiting: both(9_000),
+      provider: both(4_500),
+      saving: both(1_500),
+    };
+    const span = { accountId: TEST_ACCOUNT, from: new Date(at(-60)), to: new Date(now + 60_000) };
+    expect(await figures.latency(span)).toEqual(split);
+    expect(await figures.latency({ ...span, provider: 'studio' })).toEqual(split);
+    expect(await figures.latency('installation')).toEqual(split);
+    const none = { p50: null, p95: null };
+    expect(await figures.latency({ ...span, model: 'other' })).toEqual({
+      ...{ tasks: 0, total: none, waiting: none, provider: none, saving: none },
+    });
+    expect((await figures.latency({ ...span, accountId: 'acct_other' })).tasks).toBe(0);
+  });
 });

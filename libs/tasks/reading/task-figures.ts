@@ -11,6 +11,7 @@ import {
   type ProviderFigures,
   type WaitingRows,
 } from '../row/sweep.sql.js';
+import { latencySplit, type LatencySplit, type Measured } from '../row/latency.sql.js';
 import { toOptions } from '../row/task-columns.js';
 import { tasksOf } from '../row/task-scope.js';
 import type { TaskScope, TaskSummary } from '../row/task.js';
@@ -112,6 +113,11 @@ export class TaskFigures {
   /** Call figures by provider, of image tasks that ended in the last hour; in a busy hour, of its newest tasks. */
   async providers(): Promise<ProviderFigures[]> {
     return await providerFigures(this.prisma.pool, PROVIDER_FAULTS);
+  }
+
+  /** Where the time of completed tasks went. */
+  async latency(of: Measured): Promise<LatencySplit> {
+    return await latencySplit(this.prisma.pool, of);
   }
 
   /** Times of the latest completed tasks from start to end, oldest first, to rebuild the shared record from. */

@@ -21,6 +21,8 @@ import { TaskMemory, type TaskHold } from './task-memory.js';
 export interface OrderedImages {
   readonly result: Omit<CallResult, 'files'>;
   readonly stored: StoredImages;
+  /** Milliseconds from the provider's answer until they were stored. */
+  readonly storingMs: number;
 }
 
 /**
@@ -109,9 +111,11 @@ export class OrderImage {
     try {
       const answer = await this.callProvider.call(attempt, order);
       if ('pending' in answer) return answer;
+      const answeredAt = performance.now();
       const { files, ...result } = answer;
       order.hold.received(files.reduce((sum, { length }) => sum + length, 0));
-      return { result, stored: await this.storeResults.run(attempt, result, files) };
+      const stored = await this.storeResults.run(attempt, result, files);
+      return { result, stored, storingMs: performance.now() - answeredAt };
     } catch (error) {
       const { call, lease } = attempt;
       if (lease.signal.aborted || call === undefined || !(error instanceof ProviderError)) throw error;

@@ -8,6 +8,7 @@ import {
   type ProviderFiguresView,
   type QueueView,
 } from './dto/operation-views.dto.js';
+import { latencyView, type LatencyView } from '../dto/latency-view.dto.js';
 import { redisUnavailable } from './redis-unavailable.js';
 
 /** Figures of providers and the queue. */
@@ -48,6 +49,10 @@ export class Operation {
       failed_last_hour: figures.failedLastHour,
       workers: workers.map((worker) => workerView(worker, now)),
     };
+  }
+
+  async latency(): Promise<LatencyView> {
+    return latencyView(await this.tasks.latency('installation'));
   }
 
   async history(): Promise<FinishedMinuteView[]> {

@@ -98,9 +98,12 @@ function consoleTimeline(history: TaskHistory, { isOperator }: TaskViewer): Cons
   const calls = history.calls.values();
   return timelineOf(history).map((step) => {
     if (step.event !== 'provider_call') return step;
-    const { status, providerMessage } = calls.next().value ?? {};
+    const { status, providerMessage, storingMs, endedAt } = calls.next().value ?? {};
     return {
       ...step,
+      ...(storingMs === undefined || endedAt === undefined
+        ? {}
+        : { answered: (Date.parse(endedAt) - storingMs) / 1_000 }),
       ...(status === undefined ? {} : { provider_status: status }),
       ...(providerMessage === undefined || !isOperator ? {} : { provider_message: providerMessage }),
     };

@@ -5,6 +5,7 @@ import { useQuery } from '@tanstack/react-query';
 import { waitingText } from '#contract/waiting.js';
 import {
   queueHistoryQuery,
+  queueLatencyQuery,
   queueQuery,
   type FinishedMinute,
   type Queue,
@@ -13,6 +14,7 @@ import {
 import { Figure } from '../../parts/figure.tsx';
 import { clockSpan, fromNow, fullTime } from '../../parts/format.ts';
 import { IconServer } from '@tabler/icons-react';
+import { Latency } from '../../parts/latency.tsx';
 import { Empty, Trouble } from '../../parts/page.tsx';
 import { useNow } from '../../parts/use-now.ts';
 
@@ -23,6 +25,7 @@ const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-d
 export function QueueState() {
   const { data: queue, error, refetch } = useQuery(queueQuery);
   const history = useQuery(queueHistoryQuery);
+  const latency = useQuery(queueLatencyQuery);
   return (
     <Stack component="section" gap="sm" aria-labelledby="queue">
       <Title order={2} fz="lg" id="queue">
@@ -43,6 +46,7 @@ export function QueueState() {
         </SimpleGrid>
       )}
       {error === null && queue !== undefined && queue.waiting > 0 && <Waiting groups={queue.waiting_for} />}
+      {latency.data !== undefined && <Latency latency={latency.data} level={3} period="in the last hour" />}
       {history.data !== undefined && <Finished minutes={history.data.data} />}
       {error === null && queue !== undefined && <Workers workers={queue.workers} />}
     </Stack>

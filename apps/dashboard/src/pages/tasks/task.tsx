@@ -23,6 +23,7 @@ import { Cancel } from '../../parts/cancel-task.tsx';
 import { OpenInPlayground, RunTaskAgain } from './task-actions.tsx';
 import { SentImages } from './sent-images.tsx';
 import { TaskError } from '../../parts/task-error.tsx';
+import { TaskBars } from './task-bars.tsx';
 import { TaskTimeline } from './task-timeline.tsx';
 import { TaskWebhooks } from './task-webhooks.tsx';
 
@@ -122,6 +123,7 @@ export function TaskPage() {
                 </Section>
               )}
               <Section title="Timeline">
+                <TaskBars task={task} />
                 <TaskTimeline task={task} />
               </Section>
             </Stack>

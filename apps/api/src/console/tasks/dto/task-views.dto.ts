@@ -214,6 +214,12 @@ export class TaskDeliveryView {
 /** An event in the task's timeline. */
 export class ConsoleTaskEventView extends TaskEventView {
   @ApiPropertyOptional({
+    type: 'number',
+    description: 'Successful calls only: when the provider had answered. From then until `ended`, images were stored.',
+  })
+  answered?: number;
+
+  @ApiPropertyOptional({
     type: 'integer',
     example: 500,
     description: 'Failed calls only: HTTP status of the provider’s response, unless 200.',
