@@ -165,6 +165,7 @@ function tasksOf(
   const thumbnails = new TaskThumbnails(database);
   return [
     ['tasks/TaskFigures.oldestWaitingSeconds', () => figures.oldestWaitingSeconds()],
+    ['tasks/TaskFigures.waiting', () => figures.waiting()],
     ['tasks/FailedTasks.orders', () => new FailedTasks(database).orders([failed.id])],
     [
       'tasks/TaskStore: a favorite, and none any more',

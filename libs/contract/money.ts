@@ -14,3 +14,13 @@ export function microsOf(text: string): number | undefined {
   const match = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text);
   return match ? Number(match[1]) * MICROS + Number((match[2] ?? '').padEnd(DECIMALS, '0')) : undefined;
 }
+
+/** "$0.04": an amount for people, on every page and in every alert; with two decimals, or more if it has more. */
+export function amountIn(amount: string | number, currency: string): string {
+  return new Intl.NumberFormat('en', {
+    style: 'currency',
+    currency,
+    minimumFractionDigits: 2,
+    maximumFractionDigits: DECIMALS,
+  }).format(Number(amount));
+}

@@ -7,6 +7,7 @@ import { DrainedProviders, ProviderSwitches } from './provider-switches.js';
 import { LimiterGauges } from './limiter-gauges.js';
 import { LimiterState } from './limiter-state.js';
 import { ProviderLimiter } from './provider-limiter.js';
+import { ProviderWaits } from './provider-waits.js';
 import { SharedLimiter } from './shared-limiter.js';
 import { StoredResponses } from './stored-responses.js';
 
@@ -20,12 +21,14 @@ import { StoredResponses } from './stored-responses.js';
     DrainedProviders,
     ProviderLimiter,
     LimiterGauges,
+    ProviderWaits,
     CallHistory,
     CallCounter,
     StoredResponses,
   ],
   exports: [
     ProviderLimiter,
+    ProviderWaits,
     LimiterState,
     CallHistory,
     CallCounter,

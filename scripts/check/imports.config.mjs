@@ -28,7 +28,7 @@ const mayImport = {
   tasks: [...below, 'redis', 'queue', 'database', 'storage', 'notifications', 'billing'],
   health: [...below, 'database', 'queue', 'storage'],
   uploads: [...below, 'database', 'storage', 'tasks', 'accounts'],
-  answers: [...below, 'queue', 'storage', 'tasks'],
+  answers: [...below, 'queue', 'storage', 'tasks', 'catalog', 'providers', 'routing'],
 };
 const rooms = Object.keys(mayImport);
 const inRooms = (names) => `^libs/(${names.join('|')})/`;

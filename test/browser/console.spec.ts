@@ -532,10 +532,14 @@ describe('the console in a browser', () => {
       deadline_at: later(600),
     });
     await open('/tasks?status=pending');
-    await page().getByRole('row').filter({ hasText: 'A wish that waits' }).getByText('Retrying').waitFor();
+    const waiting = page().getByRole('row').filter({ hasText: 'A wish that waits' });
+    await waiting.getByText('Waiting', { exact: true }).waitFor();
+    await waiting.getByText(/^Waiting to try again in \d+ s$/).waitFor();
     await page().getByRole('link', { name: 'A wish that waits' }).click();
     await page()
-      .getByText(/^Attempt 1 of 3 failed: sandbox returned 500\. Retrying in \d+ s\.$/)
+      .getByText(
+        /^Attempt 1 of 3 failed: sandbox returned 500\. Waiting to try again in \d+ s · position 1 · waited .+$/,
+      )
       .waitFor();
     expect(await screen.inspect('task-retrying')).toEqual([]);
     await page().getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'Tasks' }).click();

@@ -50,7 +50,7 @@ describe('making images in a browser', () => {
     const unfinished = page().getByRole('img', { name: 'Partial image' });
     await unfinished.waitFor();
     await page()
-      .getByText(/^Generating$/)
+      .getByText(/^Generating · \d+ s$/)
       .waitFor();
     // Nothing moves for those who asked for less motion.
     expect(
@@ -82,7 +82,7 @@ describe('making images in a browser', () => {
     );
     await draw('A boat that waits');
     await page()
-      .getByText(/^Position [1-3] in your account’s queue, about .+ left$/)
+      .getByText(/^Waiting in line, position [1-3] · about .+ left · waited .+$/)
       .waitFor();
     expect(await screen.inspect('playground-waiting')).toEqual([]);
     for (const prompt of ['A second boat', 'A boat too many']) await draw(prompt);
@@ -435,7 +435,7 @@ describe('making images in a browser', () => {
     expect(await range.inputValue()).toMatch(/^Since /);
     expect(await screen.inspect('tasks-last-hour')).toEqual([]);
     // What days say is said by the fields of days alone.
-    await page().getByLabel('From', { exact: true }).fill('2026-11-01');
+    await page().getByLabel('From (UTC)', { exact: true }).fill('2026-11-01');
     expect(await waitUntil(async () => (await range.inputValue()) === '', { timeoutMs: 30_000 })).toBe(true);
   });
 

@@ -285,7 +285,7 @@ describe('orders of the playground in a browser', () => {
     await page().getByLabel('Prompt').fill(prompt);
     await button('Generate').click();
     const tile = button(/^A quick boat/);
-    await tile.getByText(/Queued|Running/).waitFor();
+    await tile.getByText(/Waiting|Running/).waitFor();
     await image(prompt).waitFor();
     await tile.locator('img').waitFor();
     await page().unrouteAll({ behavior: 'wait' });

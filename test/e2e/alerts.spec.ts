@@ -118,7 +118,7 @@ describe('alerts', () => {
         subject: 'This account',
         title: 'This account has used 55% of its budget',
         text: expect.stringMatching(
-          /^5\.50 USD of 10\.00 USD is spent or reserved\. Since \w+ \d+, \d\d:\d\d UTC\. At 100%, requests are rejected/,
+          /^\$5\.50 of \$10\.00 is spent or reserved\. At 100%, requests are rejected .* Since \w+ \d+, \d\d:\d\d UTC\.$/,
         ),
         url: `${room.platform.url}/console/usage`,
         started_at: expect.any(String),

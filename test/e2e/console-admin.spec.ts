@@ -158,8 +158,8 @@ describe('usage, operation and team in the console', () => {
     expect(await codeOf(await ada.call('/providers/none/drain', { method: 'POST' }))).toEqual([404, 'not_found']);
     expect(await ada.ask('/queue')).toEqual({
       waiting: 0,
-      active: 0,
-      delayed: 0,
+      running: 0,
+      waiting_for: [],
       oldest_waiting_seconds: 0,
       completed_last_minute: 0,
       failed_last_hour: 0,

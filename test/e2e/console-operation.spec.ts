@@ -242,12 +242,15 @@ describe('providers and queue in the console', () => {
     expect(await ada.ask('/queue')).toMatchObject({ failed_last_hour: sum('failed'), waiting: 0 });
   });
 
-  it('tells no age of a wait while nothing waits in the queue', async () => {
+  it('counts every task that waits by its row, with its age, whether or not a job of it is in Redis', async () => {
     const row = { status: 'pending', phase: 'queued', finished_at: null, error: null, provider: null };
     const times = { created_at: new Date(Date.now() - 41_000), deadline_at: new Date(Date.now() + 600_000) };
-    // Its row still says that it waits: no job of it is in Redis.
-    const id = await insertFailed(platform, { ...row, ...times, next_try_at: new Date() });
-    expect(await ada.ask('/queue')).toMatchObject({ waiting: 0, oldest_waiting_seconds: 0 });
+    // Nobody takes it before its time.
+    const id = await insertFailed(platform, { ...row, ...times, next_try_at: new Date(Date.now() + 300_000) });
+    const queue = await ada.ask<Json & { oldest_waiting_seconds: number }>('/queue');
+    expect(queue).toMatchObject({ waiting: 1, waiting_for: [{ count: 1 }] });
+    expect(queue.oldest_waiting_seconds).toBeGreaterThanOrEqual(41);
+    expect(await ada.ask('/tasks/count?status=waiting')).toMatchObject({ count: 1 });
     await platform.pool.query('DELETE FROM tasks WHERE id = $1', [id]);
   });
 

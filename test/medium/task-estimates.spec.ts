@@ -70,18 +70,26 @@ describe('estimates', () => {
     expect(await room.redis.hlen(`${room.prefix}:service-times`)).toBe(2);
   });
 
-  it('know how long the oldest task has waited that could start, those between two tries aside', async () => {
+  it('know how many tasks wait and how long the oldest has, those between two tries apart', async () => {
     const figures = new TaskFigures(room.database);
     const retried = await queued('key_a');
     const waiting = await queued('key_b');
-    const set = `UPDATE tasks SET created_at = now() - $2 * interval '1 second', next_try_at = $3 WHERE id = $1`;
-    await room.database.pool.query(set, [retried.id, 3_600, new Date(Date.now() + 600_000)]);
-    await room.database.pool.query(set, [waiting.id, 600, null]);
-    const age = async () => (await figures.queue()).oldestWaitingSeconds;
-    expect(await age()).toBeGreaterThanOrEqual(600);
-    expect(await age()).toBeLessThan(3_600);
-    await room.database.pool.query(set, [waiting.id, 600, new Date(Date.now() + 600_000)]);
-    expect(await age()).toBe(0);
+    const set = `UPDATE tasks SET created_at = now() - $2 * interval '1 second', next_try_at = $3, provider_starts = $4 WHERE id = $1`;
+    await room.database.pool.query(set, [retried.id, 3_600, new Date(Date.now() + 600_000), 1]);
+    // A provider or its limits held it before its first call.
+    await room.database.pool.query(set, [waiting.id, 600, new Date(Date.now() + 600_000), 0]);
+    const groups = async () =>
+      (await figures.waiting())
+        .map(({ count, retryAt, oldestMs }) => [count, retryAt !== null, Math.floor(oldestMs / 600_000)])
+        .sort();
+    expect(await groups()).toEqual([
+      [1, false, 1],
+      [1, true, 6],
+    ]);
+    expect(await figures.oldestWaitingSeconds()).toBeGreaterThanOrEqual(3_600);
+    await room.database.pool.query(`UPDATE tasks SET phase = 'running' WHERE id = $1`, [retried.id]);
+    expect(await groups()).toEqual([[1, false, 1]]);
+    expect(await figures.queue()).toMatchObject({ running: 1 });
   });
 
   it('forget a worker that has stopped or is gone, and then nobody can say', async () => {

@@ -4,7 +4,7 @@ import { ALERT_KINDS, type AlertKind, type AlertMessage, type AlertMessageType }
 import { PrismaService } from '#database/prisma.service.js';
 import { NewDeliveries } from '../deliveries/new-deliveries.js';
 import { lockEnabledRule, type AlertRule } from './alert-rule.repository.js';
-import { firingText, resolvedText, type AlertReading } from './alert-words.js';
+import { firingText, resolvedText, sentText, type AlertReading } from './alert-words.js';
 import { clearMinutes, type AlertStep, type OpenAlert } from './next-alert-step.js';
 
 const DAY_MS = 86_400_000;
@@ -100,7 +100,7 @@ export class AlertEventRepository {
       path,
       state: 'pending',
       level: 0,
-      text: firingText(reading, now),
+      text: firingText(reading),
       startedAt: now,
       clearMinutes: clearMinutes(before),
       version: 0,
@@ -128,7 +128,7 @@ export class AlertEventRepository {
     const words =
       step === 'resolve'
         ? { text: resolvedText(startedAt, now) }
-        : reading && { title: reading.title, text: firingText(reading, startedAt), path: reading.path };
+        : reading && { title: reading.title, text: firingText(reading), path: reading.path };
     return await this.prisma.$transaction(async (transaction) => {
       const [changed] = await transaction.alertEvent.updateManyAndReturn({
         where: { id, version },
@@ -228,7 +228,7 @@ function messageOf(type: AlertMessageType, kind: AlertKind, row: MessageRow, now
       alert_id: id,
       kind,
       subject: name,
-      text,
+      text: sentText(text, startedAt, resolvedAt),
       url: path,
       title: type === 'alert.resolved' ? `Resolved: ${title}` : title,
       started_at: startedAt.toISOString(),

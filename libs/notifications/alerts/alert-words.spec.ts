@@ -1,9 +1,11 @@
+import { waitingFor } from '#contract/waiting.js';
 import {
   budgetReading,
   failureReading,
   firingText,
   providerReading,
   resolvedText,
+  sentText,
   waitReading,
 } from './alert-words.js';
 
@@ -18,7 +20,7 @@ describe('the words of alerts', () => {
       value: 82,
       path: '/console/keys',
       title: 'Key shop has used 82% of its monthly budget',
-      what: '8.24 USD of 10.00 USD is spent or reserved this month.',
+      what: '$8.239 of $10.00 is spent or reserved this month.',
     });
     expect(reading.advice).toContain('At 100%');
     const account = { ...budget, owner: 'account', keyName: null, period: 'total', limit: 0, spent: 0 } as const;
@@ -42,7 +44,7 @@ describe('the words of alerts', () => {
     expect(failureReading({ completed: 0, failed: 0 }, { ...rule, minTasks: 0 }, true).value).toBe(0);
   });
 
-  it('name the provider and its models, and the longer wait', () => {
+  it('name the provider and its models', () => {
     const models = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
     const facts = { isPaused: true, calls: 12, failed: 12, minutes: 10, manyFailures: 5 };
     expect(providerReading('house', models, facts)).toMatchObject({
@@ -60,20 +62,38 @@ describe('the words of alerts', () => {
       (more) => providerReading('house', ['a'], { ...facts, isPaused: false, ...more }).value,
     );
     expect(values).toEqual([0, 0, 0]);
-    expect(waitReading(90.4, 600)).toMatchObject({
+  });
+
+  it('say how many tasks wait and why, and advise more workers only where those help', () => {
+    const studio = waitingFor('provider', { provider: 'studio', why: 'unavailable', next_try_at: NOW.toISOString() });
+    const held = { reason: studio, count: 1_500, oldest_seconds: 600 };
+    const inLine = { reason: waitingFor('line'), count: 1, oldest_seconds: 12 };
+    expect(waitReading(90.4, [held, inLine])).toMatchObject({
       value: 600,
       title: 'Tasks wait 10 minutes before they start',
-      what: 'A new task would wait about 90 s; the oldest one has waited 10 minutes.',
+      what:
+        '1,501 tasks are waiting; the oldest has waited 10 minutes. A new one would wait about 90 s for a worker. ' +
+        '1,500 are waiting for studio: unavailable. 1 is waiting in line.',
+      advice: expect.stringMatching(/^More workers don’t help/),
+    });
+    expect(waitReading(70, [inLine])).toMatchObject({
+      value: 70,
+      advice: expect.stringContaining('WORKER_CONCURRENCY'),
+    });
+    expect(waitReading(70, [])).toMatchObject({
+      what: '0 tasks are waiting. A new one would wait about 70 s for a worker.',
     });
   });
 
-  it('say since when, and how long it lasted', () => {
-    expect(firingText({ what: 'It broke.', advice: 'Mend it.' }, NOW)).toBe(
-      'It broke. Since Nov 23, 14:05 UTC. Mend it.',
+  it('say how long it lasted, and the times only where they are read by themselves', () => {
+    const text = firingText({ what: 'It broke.', advice: 'Mend it.' });
+    expect(text).toBe('It broke. Mend it.');
+    expect(sentText(text, NOW, null)).toBe('It broke. Mend it. Since Nov 23, 14:05 UTC.');
+    const after = (minutes: number) => new Date(NOW.getTime() + minutes * 60_000);
+    expect(resolvedText(NOW, after(0))).toBe('Resolved after 1 minute. Nothing to do.');
+    expect(sentText(resolvedText(NOW, after(12)), NOW, after(12))).toBe(
+      'Resolved after 12 minutes. Nothing to do. From Nov 23, 14:05 UTC to Nov 23, 14:17 UTC.',
     );
-    const after = (minutes: number) => resolvedText(NOW, new Date(NOW.getTime() + minutes * 60_000));
-    expect(after(0)).toBe('Resolved Nov 23, 14:05 UTC, after 1 minute. Nothing to do.');
-    expect(after(12)).toContain('after 12 minutes');
-    expect(after(600)).toContain('after 10 hours');
+    expect(resolvedText(NOW, after(600))).toContain('after 10 hours');
   });
 });

@@ -1,3 +1,6 @@
+import { amountIn, decimalOf } from '#contract/money.js';
+import { waitingText, type WaitingGroup, type WaitingReason } from '#contract/waiting.js';
+
 /** The current value of one subject, and the text that describes it. */
 export interface AlertReading {
   /** Identifies the subject within its kind. */
@@ -37,7 +40,7 @@ export function budgetReading(budget: SpentBudget, currency: string, now: Date):
   const value = limit === 0 ? 100 : Math.floor((spent / limit) * 100);
   const name = keyName === null ? 'This account' : `Key ${keyName}`;
   const month = period === 'month' ? now.toISOString().slice(0, 7) : 'total';
-  const amount = (micros: number): string => `${(micros / 1_000_000).toFixed(2)} ${currency}`;
+  const amount = (micros: number): string => amountIn(decimalOf(micros), currency);
   return {
     subject: `${ownerId} ${limit} ${month}`,
     name,
@@ -109,21 +112,50 @@ export function providerReading(name: string, models: readonly string[], facts: 
   };
 }
 
+/** Reasons that an alert lists. */
+const MAX_REASONS = 5;
+
 /**
- * The wait for a worker, in seconds: predicted for the next task or measured for the oldest one, whichever is longer.
+ * The wait of tasks before they start, in seconds: predicted for the next one or measured for the oldest one, whichever is
+ * longer. `groups`: all waiting tasks by reason, most tasks first.
  */
-export function waitReading(predicted: number, measured: number): AlertReading {
-  const value = Math.round(Math.max(predicted, measured));
+export function waitReading(predicted: number, groups: readonly WaitingGroup[]): AlertReading {
+  const oldest = Math.max(0, ...groups.map(({ oldest_seconds: age }) => age));
+  const value = Math.round(Math.max(predicted, oldest));
+  const count = groups.reduce((sum, group) => sum + group.count, 0);
   return {
     subject: 'queue',
     name: 'Queue',
     value,
     title: `Tasks wait ${seconds(value)} before they start`,
-    what: `A new task would wait about ${seconds(Math.round(predicted))}; the oldest one has waited ${seconds(Math.round(measured))}.`,
-    advice:
-      'Open Status and queue. If a provider is paused, slow, or at its limit, tasks wait for it, and more workers don’t help. If all workers are busy, start more or raise WORKER_CONCURRENCY.',
+    what: [
+      `${counted(count)}${count === 0 ? '' : `; the oldest has waited ${seconds(oldest)}`}.`,
+      ...(predicted < 0.5 ? [] : [`A new one would wait about ${seconds(Math.round(predicted))} for a worker.`]),
+      ...groups.slice(0, MAX_REASONS).map(groupText),
+    ].join(' '),
+    advice: WAIT_ADVICE[groups[0]?.reason.for ?? 'line'],
     path: OPERATION,
   };
+}
+
+/** What shortens the wait of most tasks. */
+const WAIT_ADVICE: Readonly<Record<WaitingReason['for'], string>> = {
+  line: 'All workers are busy. Start more, or raise WORKER_CONCURRENCY.',
+  worker: 'No worker is running. Start one, and check the worker log.',
+  provider:
+    'More workers don’t help: these tasks start when their provider takes calls again. Open Status and queue to see it, resume it, raise its limits, or add another route.',
+  retry: 'Their last calls failed. Open Status and queue to see why.',
+  queue: 'Redis does not answer. Tasks go on when it does.',
+};
+
+function counted(count: number): string {
+  return count === 1 ? '1 task is waiting' : `${count.toLocaleString('en')} tasks are waiting`;
+}
+
+/** "150 are waiting for studio: unavailable." */
+function groupText({ reason, count }: WaitingGroup): string {
+  const text = waitingText(reason);
+  return `${count.toLocaleString('en')} ${count === 1 ? 'is' : 'are'} ${text.charAt(0).toLowerCase()}${text.slice(1)}.`;
 }
 
 /** "Nov 23, 14:05 UTC" */
@@ -132,15 +164,22 @@ function momentOf(time: Date): string {
   return `${new Intl.DateTimeFormat('en-US', { ...parts, timeZone: 'UTC' }).format(time)} UTC`;
 }
 
-/** The text of a firing alert: what happened, since when, and what to do. */
-export function firingText({ what, advice }: Pick<AlertReading, 'what' | 'advice'>, startedAt: Date): string {
-  return `${what} Since ${momentOf(startedAt)}. ${advice}`;
+/** The text of a firing alert: what happened, and what to do. Pages show its times beside it, in the reader's time zone. */
+export function firingText({ what, advice }: Pick<AlertReading, 'what' | 'advice'>): string {
+  return `${what} ${advice}`;
 }
 
 /** The text of a resolved alert. */
 export function resolvedText(startedAt: Date, resolvedAt: Date): string {
   const lasted = Math.max(1, Math.round((resolvedAt.getTime() - startedAt.getTime()) / 60_000));
-  return `Resolved ${momentOf(resolvedAt)}, after ${minutes(lasted)}. Nothing to do.`;
+  return `Resolved after ${minutes(lasted)}. Nothing to do.`;
+}
+
+/** The text of an alert where it is read by itself, with its times. */
+export function sentText(text: string, startedAt: Date, resolvedAt: Date | null): string {
+  const times =
+    resolvedAt === null ? `Since ${momentOf(startedAt)}` : `From ${momentOf(startedAt)} to ${momentOf(resolvedAt)}`;
+  return `${text} ${times}.`;
 }
 
 function number(count: number): string {

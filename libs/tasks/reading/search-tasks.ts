@@ -6,6 +6,7 @@ import { scanTasks, type ScannedTask } from '../row/sweep.sql.js';
 import { failedWith } from '../row/failed-with.js';
 import { isRequestId, isTaskId } from '../row/task-id.js';
 import { tasksOf } from '../row/task-scope.js';
+import { phasesOf } from '../row/task-status.js';
 import type { TaskScope } from '../row/task.js';
 import type { TaskListQuery } from './task-list-store.js';
 
@@ -71,11 +72,12 @@ export class SearchTasks {
   }
 
   private async byId({ accountId, own }: TaskScope, text: string, search: TaskSearch): Promise<string[]> {
-    const { limit, status, model, apiKeyId, provider, error, orderedBy, imagesSince, since, until } = search;
+    const { limit, status, pending, model, apiKeyId, provider, error, orderedBy, imagesSince, since, until } = search;
     const found = await this.prisma.task.findMany({
       where: {
         ...definedFields({ accountId, status, model, apiKeyId, provider }),
         ...tasksOf(own),
+        ...(pending === undefined ? {} : { phase: { in: phasesOf(pending) } }),
         AND: [
           {
             createdAt: definedFields({ gte: since, lt: until }),
@@ -112,7 +114,7 @@ export class SearchTasks {
   private async look({ accountId, own }: TaskScope, search: TaskSearch): Promise<TaskSearchResult> {
     const begun = performance.now();
     const { limit, text = '', since = null, status = null, model = null, apiKeyId = null } = search;
-    const { provider = null, error = null, orderedBy = null, imagesSince = null } = search;
+    const { provider = null, error = null, orderedBy = null, imagesSince = null, pending } = search;
     const found: ScannedTask[] = [];
     let next = startOf(search);
     for (let looked = 0; looked < this.bounds.tasks; looked += TASKS_PER_STATEMENT) {
@@ -120,6 +122,7 @@ export class SearchTasks {
       const wanted = {
         accountId,
         status,
+        phases: pending === undefined ? null : phasesOf(pending),
         model,
         apiKeyId,
         provider,

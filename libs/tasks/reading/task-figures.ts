@@ -2,13 +2,16 @@ import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database/prisma.service.js';
 import type { ServiceSample } from '#queue/service-times.js';
 import { kindOf, serviceKind } from '../row/service-kind.js';
-import { finishedMinutes, type FinishedMinute } from '../row/sweep.sql.js';
+import { finishedMinutes, waitingRows, type FinishedMinute, type WaitingRows } from '../row/sweep.sql.js';
+import { latencySplit, type LatencySplit, type Measured } from '../row/latency.sql.js';
 import { toOptions } from '../row/task-columns.js';
+import { tasksOf } from '../row/task-scope.js';
+import type { TaskScope, TaskSummary } from '../row/task.js';
 
 /** Figures of the queue, over the rows of all accounts. */
 interface QueueFigures {
-  /** Age of the oldest waiting task that could start now. */
-  readonly oldestWaitingSeconds: number;
+  /** Tasks that a worker or a provider is working on. */
+  readonly running: number;
   readonly completedLastMinute: number;
   readonly failedLastHour: number;
 }
@@ -17,23 +20,18 @@ interface QueueFigures {
 const MAX_SAMPLES = 500;
 /** Matches the condition of the index of ended tasks. */
 const ENDED = { status: { not: 'pending' } };
+/** Tasks that nobody works on yet, or again; starts with the condition of the index of unfinished tasks. */
+const WAITING = { finishedAt: null, phase: 'queued' };
 
 /** Aggregate figures of many tasks. */
 @Injectable()
 export class TaskFigures {
   constructor(private readonly prisma: PrismaService) {}
 
-  /**
-   * Age of the oldest task that waits to be started, in seconds; 0 when none does. With `dueAt`, skips tasks whose next
-   * try is later.
-   */
-  async oldestWaitingSeconds(dueAt?: Date): Promise<number> {
+  /** Age of the oldest task that waits to be started, in seconds; 0 when none does. */
+  async oldestWaitingSeconds(): Promise<number> {
     const oldest = await this.prisma.task.findFirst({
-      where: {
-        finishedAt: null,
-        phase: 'queued',
-        ...(dueAt !== undefined && { OR: [{ nextTryAt: null }, { nextTryAt: { lte: dueAt } }] }),
-      },
+      where: WAITING,
       orderBy: { id: 'asc' },
       select: { createdAt: true },
     });
@@ -44,13 +42,26 @@ export class TaskFigures {
     const { task } = this.prisma;
     const lastMinute = new Date(Date.now() - 60_000);
     const lastHour = new Date(Date.now() - 3_600_000);
-    const [oldestWaitingSeconds, completedLastMinute, failedLastHour] = await Promise.all([
-      // Tasks that wait for their next try are counted separately.
-      this.oldestWaitingSeconds(new Date()),
+    const [running, completedLastMinute, failedLastHour] = await Promise.all([
+      task.count({ where: { finishedAt: null, phase: { not: 'queued' } } }),
       task.count({ where: { AND: [ENDED, { status: 'completed', finishedAt: { gt: lastMinute } }] } }),
       task.count({ where: { status: 'failed', finishedAt: { gt: lastHour } } }),
     ]);
-    return { oldestWaitingSeconds, completedLastMinute, failedLastHour };
+    return { running, completedLastMinute, failedLastHour };
+  }
+
+  /** All tasks that wait to be started, in groups that need the same of a provider. */
+  async waiting(): Promise<WaitingRows[]> {
+    return await waitingRows(this.prisma.pool);
+  }
+
+  /** The position of a waiting task among those of its scope, by acceptance; 1 = the oldest. */
+  async positionOf(
+    { accountId, own }: TaskScope,
+    { id, createdAt }: Pick<TaskSummary, 'id' | 'createdAt'>,
+  ): Promise<number> {
+    const earlier = { OR: [{ createdAt: { lt: createdAt } }, { createdAt, id: { lt: id } }] };
+    return 1 + (await this.prisma.task.count({ where: { ...WAITING, accountId, AND: [tasksOf(own), earlier] } }));
   }
 
   /** The number of waiting and running tasks by account id; accounts without any are left out. */
@@ -86,6 +97,11 @@ export class TaskFigures {
   /** Tasks that ended in each of the last sixty minutes, including the current one, oldest first. */
   async finishedByMinute(): Promise<FinishedMinute[]> {
     return await finishedMinutes(this.prisma.pool);
+  }
+
+  /** Where the time of completed tasks went. */
+  async latency(of: Measured): Promise<LatencySplit> {
+    return await latencySplit(this.prisma.pool, of);
   }
 
   /** Times of the latest completed tasks from start to end, oldest first, to rebuild the shared record from. */

@@ -8,7 +8,7 @@ import { isRanking, ranked, RANKINGS, type RankedTask, type Ranking } from '../r
 import { facetCounts, type FacetCount } from '../row/task-facets.sql.js';
 import { endedTasksOf, tasksOf } from '../row/task-scope.js';
 import type { OwnTasks, TaskScope, TaskSummary } from '../row/task.js';
-import type { TaskStatus } from '../row/task-status.js';
+import { phasesOf, type PendingState, type TaskStatus } from '../row/task-status.js';
 import { TaskStore } from './task-store.js';
 
 /** The orders in which tasks can be listed: by time, duration or cost. */
@@ -22,6 +22,8 @@ export interface TaskListQuery {
   /** Id of the last task of the page before. */
   readonly after?: string | undefined;
   readonly status?: TaskStatus | undefined;
+  /** Of pending tasks, only those that wait or that run. */
+  readonly pending?: PendingState | undefined;
   /** Only tasks created at this time or later. */
   readonly since?: Date | undefined;
   /** Only tasks created before this time. */
@@ -271,13 +273,27 @@ function partsOf({ status, favorites, imagesSince, ...filters }: TaskFilters): P
 /** The conditions of a query, and more. */
 function matching(
   accountId: string,
-  { status, since, until, model, apiKeyId, orderedBy, prompt, provider }: Omit<TaskListQuery, 'limit'>,
+  {
+    status,
+    pending,
+    since,
+    until,
+    model,
+    apiKeyId,
+    orderedBy,
+    prompt,
+    provider,
+  }: Omit<TaskListQuery, 'limit'>,
   more: readonly Prisma.TaskWhereInput[] = [],
 ): Prisma.TaskWhereInput {
   return {
     ...definedFields({ accountId, status, model, apiKeyId, provider }),
     ...(prompt !== undefined && { prompt: { contains: prompt, mode: 'insensitive' } }),
     // Apart from the conditions of a part, which may be about the same columns.
-    AND: [{ createdAt: definedFields({ gte: since, lt: until }), ...definedFields({ orderedBy }) }, ...more],
+    AND: [
+      { createdAt: definedFields({ gte: since, lt: until }), ...definedFields({ orderedBy }) },
+      ...(pending === undefined ? [] : [{ phase: { in: phasesOf(pending) } }]),
+      ...more,
+    ],
   };
 }

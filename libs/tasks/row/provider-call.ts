@@ -25,6 +25,8 @@ export interface CallEnd {
   readonly outcome: 'succeeded' | 'failed' | 'not_called' | 'unknown';
   readonly code?: ErrorCode;
   readonly charged: 'no' | 'maybe' | 'yes';
+  /** Of a success: milliseconds from the provider's answer until its images were stored. */
+  readonly storingMs?: number;
   /** The HTTP status of a failure, as `ProviderError` has it. */
   readonly status?: number;
   /** The provider's own message about its failure, sanitized and truncated; shown only to operators, in the console. */

@@ -91,8 +91,10 @@ const scanOf = (condition: string): string => `SELECT id, created_at AS "created
         AND ($14::timestamptz IS NULL OR status = 'completed' AND objects_deleted_at IS NULL
           AND (created_at >= $14 OR favorited_at IS NOT NULL))
         AND ($15::text IS NULL OR COALESCE(error ->> 'code', '${NO_CODE}') = $15)
+        AND ($16::text[] IS NULL OR phase = ANY($16))
         AND ($5 = '' OR strpos(lower(prompt), lower($5)) > 0) AS found
-    FROM (SELECT id, created_at, status, model, api_key_id, provider, ordered_by, objects_deleted_at, favorited_at, error, prompt
+    FROM (SELECT id, created_at, status, phase, model, api_key_id, provider, ordered_by, objects_deleted_at, favorited_at, error,
+        prompt
       FROM tasks
       WHERE account_id = $1 AND created_at >= $6 AND (created_at, id) < ($7::timestamptz, $8::text) ${condition}
       ORDER BY created_at DESC, id DESC LIMIT $9) AS looked) AS judged
@@ -105,6 +107,7 @@ const SCAN_FAILED = scanOf(`AND status = 'failed'`);
 export interface TaskScan {
   readonly accountId: string;
   readonly status: string | null;
+  readonly phases: readonly string[] | null;
   readonly model: string | null;
   readonly apiKeyId: string | null;
   readonly provider: string | null;
@@ -126,7 +129,7 @@ export async function scanTasks(database: Queryable, look: TaskScan, most: numbe
   const { rows } = await database.query<ScannedTask>(isOfFailed ? SCAN_FAILED : SCAN_TASKS, [
     ...[look.accountId, look.status, look.model, look.apiKeyId, look.text, look.since ?? '-infinity'],
     ...[look.after?.createdAt ?? 'infinity', look.after?.id ?? '', most, look.provider],
-    ...[look.own?.personId ?? null, look.own?.keyIds ?? [], look.orderedBy, look.imagesSince, look.error],
+    ...[look.own?.personId ?? null, look.own?.keyIds ?? [], look.orderedBy, look.imagesSince, look.error, look.phases],
   ]);
   return rows;
 }
@@ -172,6 +175,36 @@ export async function failureGroups(
   );
   const groups = rows.slice(0, MAX_GROUPS).map(({ total: _, ...group }) => group);
   return { groups, hasMore: rows.length > MAX_GROUPS || (rows[0]?.total ?? 0) >= mostFailures };
+}
+
+/** Waiting tasks that need the same of a provider. */
+export interface WaitingRows {
+  readonly model: string;
+  readonly region: string | null;
+  readonly onlyProvider: string | null;
+  readonly hasImages: boolean;
+  readonly hasMask: boolean;
+  readonly hasMarkup: boolean;
+  /** A call of theirs has failed, and the next one begins at the earliest then, for the first of them. */
+  readonly retryAt: Date | null;
+  readonly count: number;
+  /** Milliseconds since the oldest of them was accepted. */
+  readonly oldestMs: number;
+}
+
+/** All tasks of all accounts that wait to be started. Raw, because it groups by fields of JSON columns. */
+export async function waitingRows(database: Queryable): Promise<WaitingRows[]> {
+  const { rows } = await database.query<WaitingRows>({
+    name: 'waiting_rows',
+    text: `SELECT model, options ->> 'region' AS region, options ->> 'onlyProvider' AS "onlyProvider",
+        inputs <> '[]' AS "hasImages", COALESCE(mask ->> 'kind' <> 'markup', false) AS "hasMask",
+        COALESCE(mask ->> 'kind' = 'markup', false) AS "hasMarkup", min(retry_at) AS "retryAt", count(*)::int AS count,
+        GREATEST(0, EXTRACT(EPOCH FROM now() - min(created_at)) * 1000)::float8 AS "oldestMs"
+      FROM (SELECT *, CASE WHEN provider_starts > 0 AND next_try_at > now() THEN next_try_at END AS retry_at
+        FROM tasks WHERE finished_at IS NULL AND phase = 'queued') AS waiting
+      GROUP BY 1, 2, 3, 4, 5, 6, retry_at IS NULL`,
+  });
+  return rows;
 }
 
 /** Tasks that ended in one minute. */

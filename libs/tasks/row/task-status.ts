@@ -6,6 +6,15 @@ export type TaskStatus = (typeof TASK_STATUSES)[number];
 export const TASK_PHASES = ['queued', 'running', 'storing', 'done'] as const;
 export type TaskPhase = (typeof TASK_PHASES)[number];
 
+/** What pending tasks do: wait to be started, or run. */
+export const PENDING_STATES = ['waiting', 'running'] as const;
+export type PendingState = (typeof PENDING_STATES)[number];
+
+/** The phases of pending tasks in this state. */
+export function phasesOf(state: PendingState): TaskPhase[] {
+  return state === 'waiting' ? ['queued'] : ['running', 'storing'];
+}
+
 /** Whether a task in this state can never change again: only `pending` has transitions, each of them one UPDATE. */
 export function isFinal(status: TaskStatus): boolean {
   return status !== 'pending';

@@ -31,6 +31,12 @@ export const queueQuery = queryOptions({
   refetchInterval: LIVE_MS,
 });
 
+export const queueLatencyQuery = queryOptions({
+  queryKey: ['operation', 'queue-latency'],
+  queryFn: ({ signal }) => get<Schema['LatencyView']>('/queue/latency', {}, signal),
+  refetchInterval: FIGURES_MS,
+});
+
 export const queueHistoryQuery = queryOptions({
   queryKey: ['operation', 'queue-history'],
   queryFn: ({ signal }) => get<Schema['FinishedMinutesView']>('/queue/history', {}, signal),

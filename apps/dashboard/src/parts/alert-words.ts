@@ -1,5 +1,6 @@
 import type { LinkProps } from '@tanstack/react-router';
 import type { Alert, AlertChannel, AlertKind, AlertRule } from '../api/alerts.ts';
+import { clockTime } from './format.ts';
 import type { StateLook } from './state.tsx';
 import { attemptOutcome } from './webhook-words.ts';
 
@@ -28,7 +29,7 @@ export function ruleSentence(rule: AlertRule): string {
     case 'provider_down':
       return `When a provider is down${held}.`;
     case 'queue_wait':
-      return `When tasks wait more than ${listed(thresholds.map((threshold) => `${threshold} s`))} for a worker${held}.`;
+      return `When tasks wait more than ${listed(thresholds.map((threshold) => `${threshold} s`))} before they start${held}.`;
     case 'failure_rate':
     case 'overall_failure_rate':
       return `When ${percents} of the tasks that finished in the last ${window} minutes failed${held}. Needs at least ${least} tasks.`;
@@ -43,13 +44,10 @@ export function endingSentence({ kind, clears_at: at, clear_minutes: minutes }: 
     return isProvider
       ? `Clears once the provider has been healthy ${lasting}`
       : `Clears once the value has been more than 10% below the lowest threshold ${lasting}`;
-  const time = clock.format(new Date(at));
-  return `${isProvider ? 'Healthy again' : 'Back below the threshold'}; this alert clears at ${time} if that lasts.`;
+  return `${isProvider ? 'Healthy again' : 'Back below the threshold'}; this alert clears at ${clockTime(at)} if that lasts.`;
 }
 
 type EndingAlert = Pick<Alert, 'kind' | 'clears_at' | 'clear_minutes'>;
-
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 
 /** The page that shows why an alert fires. */
 export function causeOf({ kind, path }: Pick<Alert, 'kind' | 'path'>): Pick<LinkProps, 'to' | 'search'> {

@@ -1,29 +1,80 @@
-import { Text, type TextProps } from '@mantine/core';
-import { useEffect, useState } from 'react';
-import type { TaskDetail, TimelineEvent } from '../api/types.ts';
-import { secondsLeft } from './format.ts';
+import { Text, VisuallyHidden, type TextProps } from '@mantine/core';
+import { waitingText } from '#contract/waiting.js';
+import type { TaskDetail, TaskRow, TimelineEvent } from '../api/types.ts';
+import { clockSpan, duration } from './format.ts';
+import { useNow } from './use-now.ts';
 
-/** The running attempt, or the result of the last one and the time of the next. */
-export function Attempt({ task, ...text }: TextProps & { readonly task: TaskDetail }) {
-  const { phase, calls, most_calls: most, next_try_at: next, queue_position: position } = task;
-  const now = useNow(next !== null);
-  if (calls === 0)
-    return (
-      <Text size="sm" {...text}>
-        {position === undefined ? 'Waiting in the queue' : `Position ${position} in your account’s queue`}
-      </Text>
-    );
-  const last = task.timeline.findLast(({ event }) => event === 'provider_call');
-  const isWaiting = phase === 'queued';
-  const left = next === null ? 0 : Date.parse(next) - now;
-  const soon = left > 0 ? `Retrying in ${secondsLeft(left)}.` : 'Retrying soon.';
+type WaitingTask = Pick<TaskRow, 'status' | 'phase' | 'waiting' | 'position'>;
+
+/** Whether a task waits to be started, or to be tried again. */
+export function isWaiting({ status, phase }: Pick<TaskRow, 'status' | 'phase'>): boolean {
+  return status === 'pending' && phase === 'queued';
+}
+
+/** "Waiting for studio: unavailable, next try in 19 s"; without `now`, no time, for what is announced. */
+export function waitText({ waiting, position }: WaitingTask, now?: number): string {
+  return waiting === null ? 'Waiting' : waitingText(waiting, now, position);
+}
+
+/**
+ * What a pending task does: the result of its last attempt, why it waits, its position, and for how long; or which
+ * attempt runs. `said`: whether changes are announced here, without the clock.
+ */
+export function Attempt({
+  task,
+  said = false,
+  ...text
+}: TextProps & { readonly task: TaskDetail; readonly said?: boolean }) {
+  const now = useNow();
   return (
-    <Text size="sm" style={{ overflowWrap: 'anywhere' }} {...text}>
-      {isWaiting
-        ? `Attempt ${calls} of ${most} ${endOf(last)} ${soon}`
-        : `Attempt ${calls} of ${most} at ${last?.provider ?? 'a provider'}`}
-    </Text>
+    <>
+      {said && (
+        <VisuallyHidden role="status">
+          {isWaiting(task) ? waitText(task) : 'The image is being generated'}
+        </VisuallyHidden>
+      )}
+      <Text size="sm" className="numbers" style={{ overflowWrap: 'anywhere' }} aria-live="off" {...text}>
+        {isWaiting(task) ? waitLine(task, now) : runLine(task, now)}
+      </Text>
+    </>
   );
+}
+
+function waitLine(task: TaskDetail, now: number): string {
+  const { waiting, position, calls } = task;
+  const failed = calls === 0 ? '' : `${attemptOf(task)} ${endOf(lastCallOf(task))} `;
+  return [
+    `${failed}${waitText(task, now)}`,
+    waiting?.for === 'line' || position === null ? '' : `position ${position}`,
+    leftText(task, now),
+    `waited ${ageOf(task, now)}`,
+  ]
+    .filter((part) => part !== '')
+    .join(' · ');
+}
+
+function runLine(task: TaskDetail, now: number): string {
+  if (task.phase === 'storing') return `Almost done: saving the image · ${ageOf(task, now)}`;
+  const doing = task.calls > 1 ? `${attemptOf(task)} at ${lastCallOf(task)?.provider ?? 'a provider'}` : 'Generating';
+  return [doing, leftText(task, now), ageOf(task, now)].filter((part) => part !== '').join(' · ');
+}
+
+function attemptOf({ calls, most_calls: most }: TaskDetail): string {
+  return `Attempt ${calls} of ${most}`;
+}
+
+/** "about 8 s left"; empty where nothing is known, or the estimate has passed. */
+function leftText({ estimated_time: seconds, created_at: start }: TaskDetail, now: number): string {
+  const left = seconds === undefined ? 0 : Math.ceil(seconds - (now - Date.parse(start)) / 1000);
+  return left < 1 ? '' : `about ${duration(left * 1000).replace('.0', '')} left`;
+}
+
+function ageOf({ created_at: start }: TaskDetail, now: number): string {
+  return clockSpan(Math.max(0, now - Date.parse(start)));
+}
+
+function lastCallOf(task: TaskDetail): TimelineEvent | undefined {
+  return task.timeline.findLast(({ event }) => event === 'provider_call');
 }
 
 function endOf(call: TimelineEvent | undefined): string {
@@ -33,15 +84,4 @@ function endOf(call: TimelineEvent | undefined): string {
   return call.code === 'upstream_invalid_response'
     ? `failed: ${provider} returned no usable image.`
     : `failed at ${provider}.`;
-}
-
-/** The current time, updated every second while counting down. */
-function useNow(isCounting: boolean): number {
-  const [now, setNow] = useState(Date.now);
-  useEffect(() => {
-    if (!isCounting) return;
-    const timer = setInterval(() => setNow(Date.now()), 1_000);
-    return () => clearInterval(timer);
-  }, [isCounting]);
-  return now;
 }

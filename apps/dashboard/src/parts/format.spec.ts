@@ -1,4 +1,4 @@
-import { currencySign, duration, fromNow, money, shortPrompt, spent, unpriced } from './format.ts';
+import { clockSpan, currencySign, duration, fromNow, money, shortPrompt, spent, unpriced } from './format.ts';
 
 it.each([
   [10_000, 'just now'],
@@ -16,6 +16,15 @@ it.each([
   [200_000, '3 min 20 s'],
 ])('says %d ms as "%s"', (milliseconds, text) => {
   expect(duration(milliseconds)).toBe(text);
+});
+
+it.each([
+  [999, '0 s'],
+  [42_900, '42 s'],
+  [200_000, '3 min 20 s'],
+  [3_900_000, '1 h 5 min'],
+])('says on a clock that %d ms have passed as "%s"', (milliseconds, text) => {
+  expect(clockSpan(milliseconds)).toBe(text);
 });
 
 it.each([

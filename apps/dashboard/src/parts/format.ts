@@ -1,3 +1,4 @@
+import { amountIn } from '#contract/money.js';
 import type { Money, Spent, Usage } from '../api/types.ts';
 
 const UNITS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
@@ -8,8 +9,16 @@ const UNITS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
   ['minute', 60],
 ];
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
-const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+const full = new Intl.DateTimeFormat(undefined, {
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  hour: 'numeric',
+  minute: '2-digit',
+  timeZoneName: 'short',
+});
+const clock = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit', timeZoneName: 'short' });
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
 
 /** "3 minutes ago", "in 2 days". */
 export function fromNow(time: string, now = Date.now()): string {
@@ -18,25 +27,19 @@ export function fromNow(time: string, now = Date.now()): string {
   return unit === undefined ? 'just now' : relative.format(Math.trunc(seconds / unit[1]), unit[0]);
 }
 
+/** A time in the reader's time zone, which it names. */
 export function fullTime(time: string | number): string {
   return full.format(new Date(time));
 }
 
+/** The same without its day. */
+export function clockTime(time: string | number): string {
+  return clock.format(new Date(time));
+}
+
+/** The day of a time, in UTC, as everything counts days. */
 export function dayOf(time: string): string {
   return day.format(new Date(time));
-}
-
-/** "2026-11-21": the day of a time in the reader's time zone, as date fields need it. */
-export function localDay(time: string | number): string {
-  const date = new Date(time);
-  return [date.getFullYear(), date.getMonth() + 1, date.getDate()]
-    .map((part) => String(part).padStart(2, '0'))
-    .join('-');
-}
-
-/** The start of such a day, in ISO 8601. */
-export function startOfDay(day: string): string {
-  return new Date(`${day}T00:00:00`).toISOString();
 }
 
 /** Maximum length of a task's name, in characters. */
@@ -82,16 +85,6 @@ function counted(count: number, name: string): string {
   return count === 0 ? '' : `${count.toLocaleString('en')} ${name}${count === 1 ? '' : 's'}`;
 }
 
-/** With two decimals, or more if the amount has more. */
-export function amountIn(amount: string | number, currency: string): string {
-  return new Intl.NumberFormat('en', {
-    style: 'currency',
-    currency,
-    minimumFractionDigits: 2,
-    maximumFractionDigits: 6,
-  }).format(Number(amount));
-}
-
 /** "$", "€", "CHF ": the prefix of amounts in the currency. */
 export function currencySign(currency: string): string {
   const parts = new Intl.NumberFormat('en', { style: 'currency', currency }).formatToParts(1);
@@ -110,6 +103,14 @@ export function duration(milliseconds: number): string {
   const seconds = milliseconds / 1000;
   if (seconds < 60) return `${seconds.toFixed(1)} s`;
   return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+}
+
+/** How long something has lasted, as a clock says it: "42 s", "3 min 20 s", "1 h 5 min". */
+export function clockSpan(milliseconds: number): string {
+  const seconds = Math.floor(milliseconds / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 /** The rest of a wait, in whole seconds: "40 s". */

@@ -1,6 +1,7 @@
+import { amountIn } from '#contract/money.js';
 import type { Quote, QuotedOrder } from '../api/quotes.ts';
 import type { TaskDetail } from '../api/types.ts';
-import { amountIn, duration } from './format.ts';
+import { duration } from './format.ts';
 
 /** "$0.04 · about 8 s"; empty while loading. */
 export function quoteText(quote: Pick<Quote, 'cost' | 'estimated_time'> | undefined): string {

@@ -1,8 +1,8 @@
 import { Progress, Stack, Text } from '@mantine/core';
+import { amountIn } from '#contract/money.js';
 import { useSession } from '../api/queries.ts';
 import type { ApiKey } from '../api/types.ts';
 import { SpentSum } from './cost.tsx';
-import { amountIn } from './format.ts';
 
 interface SpendProps {
   readonly budget: ApiKey['budget'];

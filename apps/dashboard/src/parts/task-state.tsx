@@ -2,8 +2,7 @@ import type { TaskRow } from '../api/types.ts';
 import { State } from './state.tsx';
 
 const LOOKS = {
-  queued: { label: 'Queued', color: 'gray' },
-  retrying: { label: 'Retrying', color: 'amber' },
+  waiting: { label: 'Waiting', color: 'gray' },
   running: { label: 'Running', color: 'amber' },
   storing: { label: 'Saving', color: 'amber' },
   completed: { label: 'Completed', color: 'green' },
@@ -12,12 +11,12 @@ const LOOKS = {
 } as const;
 
 /** The state of a task: its phase while it runs, then its result. */
-export function TaskState({ task }: { readonly task: Pick<TaskRow, 'status' | 'phase' | 'calls'> }) {
+export function TaskState({ task }: { readonly task: Pick<TaskRow, 'status' | 'phase'> }) {
   return <State {...LOOKS[lookOf(task)]} />;
 }
 
-function lookOf({ status, phase, calls }: Pick<TaskRow, 'status' | 'phase' | 'calls'>): keyof typeof LOOKS {
+function lookOf({ status, phase }: Pick<TaskRow, 'status' | 'phase'>): keyof typeof LOOKS {
   if (status !== 'pending') return status;
-  if (phase === 'queued') return calls === 0 ? 'queued' : 'retrying';
+  if (phase === 'queued') return 'waiting';
   return phase === 'running' ? 'running' : 'storing';
 }

@@ -1,5 +1,5 @@
-import { Group, Select, TextInput } from '@mantine/core';
-import { localDay, startOfDay } from './format.ts';
+import { Group, Select, Text, TextInput } from '@mantine/core';
+import { startOfDay, utcDay } from './time-span.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -17,6 +17,7 @@ const minutes = new Intl.DateTimeFormat(undefined, {
   day: 'numeric',
   hour: 'numeric',
   minute: '2-digit',
+  timeZoneName: 'short',
 });
 
 /** From this time on, and before the second one; ISO 8601. */
@@ -30,7 +31,7 @@ interface TimeFilterProps {
   readonly onChange: (times: Times) => void;
 }
 
-/** Filters by time: a range that ends now, or days. */
+/** Filters by time: a range that ends now, or days in UTC, as usage and alerts count them. */
 export function TimeFilter({ times, onChange }: TimeFilterProps) {
   const { from, to } = times;
   const chosen = [from, to].every(isStartOfDay) ? undefined : timesText(times);
@@ -55,9 +56,9 @@ export function TimeFilter({ times, onChange }: TimeFilterProps) {
       <Group gap={6} wrap="nowrap" w={{ base: '100%', sm: 'auto' }}>
         <TextInput
           type="date"
-          aria-label="From"
+          aria-label="From (UTC)"
           flex={{ base: 1, sm: '0 0 150px' }}
-          value={from === undefined ? '' : localDay(from)}
+          value={from === undefined ? '' : dayFieldOf(Date.parse(from))}
           onChange={({ currentTarget: { value } }) =>
             onChange({ from: value === '' ? undefined : startOfDay(value), to })
           }
@@ -65,16 +66,19 @@ export function TimeFilter({ times, onChange }: TimeFilterProps) {
         <span aria-hidden>–</span>
         <TextInput
           type="date"
-          aria-label="To"
+          aria-label="To (UTC)"
           flex={{ base: 1, sm: '0 0 150px' }}
-          value={to === undefined ? '' : localDay(Date.parse(to) - 1)}
+          value={to === undefined ? '' : dayFieldOf(Date.parse(to) - 1)}
           onChange={({ currentTarget: { value } }) =>
             onChange({
               from,
-              to: value === '' ? undefined : startOfDay(localDay(Date.parse(startOfDay(value)) + 1.5 * DAY_MS)),
+              to: value === '' ? undefined : startOfDay(utcDay(Date.parse(startOfDay(value)) + DAY_MS)),
             })
           }
         />
+        <Text size="xs" c="dimmed" aria-hidden>
+          UTC
+        </Text>
       </Group>
     </Group>
   );
@@ -83,7 +87,12 @@ export function TimeFilter({ times, onChange }: TimeFilterProps) {
 /** Whether a time is the start of a day, so that the date fields can show it; also for an invalid time. */
 function isStartOfDay(time: string | undefined): boolean {
   const moment = Date.parse(time ?? '');
-  return Number.isNaN(moment) || Date.parse(startOfDay(localDay(moment))) === moment;
+  return Number.isNaN(moment) || moment % DAY_MS === 0;
+}
+
+/** The value of a date field; empty for an invalid time. */
+function dayFieldOf(time: number): string {
+  return Number.isNaN(time) ? '' : utcDay(time);
 }
 
 /** "Since Nov 23, 4:32 PM". */

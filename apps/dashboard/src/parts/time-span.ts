@@ -54,6 +54,11 @@ export function utcDay(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
+/** The start of such a day, in ISO 8601. */
+export function startOfDay(day: string): string {
+  return `${day}T00:00:00.000Z`;
+}
+
 function stepMs(by: TimeSpan['by']): number {
   return by === 'hour' ? HOUR_MS : DAY_MS;
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { WaitingTasks } from '#answers/waiting-tasks.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import type { AlertRule } from '#notifications/alerts/alert-rule.repository.js';
@@ -30,6 +31,7 @@ export class AlertReadings {
     private readonly catalog: CatalogSource,
     private readonly tasks: TaskFigures,
     private readonly wait: QueueWait,
+    private readonly waiting: WaitingTasks,
     private readonly limiter: LimiterState,
     private readonly history: CallHistory,
     private readonly routing: RoutingConfig,
@@ -71,11 +73,8 @@ export class AlertReadings {
 
   /** The wait in the queue. Without Redis there is no prediction, and only the measured wait counts. */
   private async ofQueue(): Promise<AlertReading[]> {
-    const [predicted, measured] = await Promise.all([
-      this.wait.predictedSeconds().catch(() => 0),
-      this.tasks.oldestWaitingSeconds(),
-    ]);
-    return [waitReading(predicted, measured)];
+    const [predicted, groups] = await Promise.all([this.wait.predictedSeconds().catch(() => 0), this.waiting.groups()]);
+    return [waitReading(predicted, groups)];
   }
 
   /** Whether the servers of providers that models use are down; skips drained ones. */

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { WaitingModule } from '#answers/waiting.module.js';
 import { BillingModule } from '#billing/billing.module.js';
 import { NotificationsModule } from '#notifications/notifications.module.js';
 import { RoutingModule } from '#routing/routing.module.js';
@@ -8,7 +9,7 @@ import { EvaluateAlerts } from './evaluate-alerts.js';
 
 /** Evaluates alert rules. Needs the CatalogModule. */
 @Module({
-  imports: [BillingModule, NotificationsModule, RoutingModule, TasksModule],
+  imports: [BillingModule, NotificationsModule, RoutingModule, TasksModule, WaitingModule],
   providers: [AlertReadings, EvaluateAlerts],
   exports: [EvaluateAlerts, NotificationsModule],
 })

@@ -110,7 +110,8 @@ export function identity({ task }: ClaimedTask): { taskId: string; requestId: st
   return { taskId: task.id, requestId: task.requestId };
 }
 
-/** The end of a call that returned an image: charged, unless the provider is free. */
-export function successOf(free: boolean): CallEnd {
-  return { outcome: 'succeeded', charged: free ? 'no' : 'yes' };
+/** The end of a call that returned an image: charged, unless the provider is free. `storingMs`: how long storing took, once it has. */
+export function successOf(free: boolean, storingMs?: number): CallEnd {
+  const stored = storingMs === undefined ? {} : { storingMs: Math.round(storingMs) };
+  return { outcome: 'succeeded', charged: free ? 'no' : 'yes', ...stored };
 }

@@ -21,6 +21,8 @@ import { TaskMemory, type TaskHold } from './task-memory.js';
 export interface OrderedImages {
   readonly result: Omit<CallResult, 'files'>;
   readonly stored: StoredImages;
+  /** Milliseconds from the provider's answer until they were stored. */
+  readonly storingMs: number;
 }
 
 /**
@@ -109,11 +111,13 @@ export class OrderImage {
     try {
       const answer = await this.callProvider.call(attempt, order);
       if ('pending' in answer) return answer;
+      const answeredAt = performance.now();
       const { files, ...result } = answer;
       order.hold.received(files.reduce((sum, { length }) => sum + length, 0));
       const stored = await this.storeResults.run(attempt, result, files);
+      const storingMs = performance.now() - answeredAt;
       this.callProvider.ended(attempt, order.permit.option);
-      return { result, stored };
+      return { result, stored, storingMs };
     } catch (error) {
       this.callProvider.ended(attempt, order.permit.option, error);
       const { call, lease } = attempt;

@@ -64,10 +64,10 @@ export class RunTask {
    * Completes the task with its stored images. When the task had already ended, the stored objects are deleted. Throws
    * ImageNotStored.
    */
-  private async deliver(attempt: Attempt, { result, stored }: OrderedImages): Promise<void> {
+  private async deliver(attempt: Attempt, { result, stored, storingMs }: OrderedImages): Promise<void> {
     const { images, warnings } = stored;
     const contents = { images, usage: result.usage, warnings };
-    if (!(await this.settle.completed(attempt, contents, successOf(result.provider.free)))) {
+    if (!(await this.settle.completed(attempt, contents, successOf(result.provider.free, storingMs)))) {
       await this.storeResults.delete(stored);
       return;
     }

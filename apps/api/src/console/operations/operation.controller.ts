@@ -15,6 +15,7 @@ import {
 import { Operation } from './operation.js';
 import { ProviderStates } from './provider-states.js';
 import { ProviderTest } from './provider-test.js';
+import { LatencyView } from '../dto/latency-view.dto.js';
 import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
 import { TaskLogInterceptor } from '../tasks/task-log.interceptor.js';
@@ -99,6 +100,16 @@ export class OperationController {
   @ApiResponse({ status: 200, type: QueueView })
   async queue(): Promise<QueueView> {
     return await this.operation.queue();
+  }
+
+  @Get('queue/latency')
+  @ApiResponse({
+    status: 200,
+    type: LatencyView,
+    description: 'Of tasks of all accounts that completed in the last hour.',
+  })
+  async latency(): Promise<LatencyView> {
+    return await this.operation.latency();
   }
 
   @Get('queue/history')

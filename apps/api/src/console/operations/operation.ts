@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { QueueLine } from '#queue/queue-line.js';
+import { WaitingTasks } from '#answers/waiting-tasks.js';
 import { ServiceTimes } from '#queue/service-times.js';
 import { TaskFigures } from '#tasks/reading/task-figures.js';
+import { latencyView, type LatencyView } from '../dto/latency-view.dto.js';
 import { workerView, type FinishedMinuteView, type QueueView } from './dto/operation-views.dto.js';
 import { redisUnavailable } from './redis-unavailable.js';
 
@@ -10,29 +11,31 @@ import { redisUnavailable } from './redis-unavailable.js';
 export class Operation {
   constructor(
     private readonly tasks: TaskFigures,
-    private readonly line: QueueLine,
+    private readonly waiting: WaitingTasks,
     private readonly times: ServiceTimes,
   ) {}
 
   /** Throws AppError `server_is_overloaded` when Redis does not answer. */
   async queue(): Promise<QueueView> {
-    const [depths, workers, figures] = await Promise.all([
-      this.line.depths().catch(redisUnavailable),
+    const [groups, workers, figures] = await Promise.all([
+      this.waiting.groups(),
       this.times.workers().catch(redisUnavailable),
       this.tasks.queue(),
     ]);
     const now = Date.now();
     return {
-      waiting: depths.waiting,
-      active: depths.active,
-      delayed: depths.delayed,
-      // A task that was just claimed may still count as waiting in the database; this keeps the age consistent with the
-      // count beside it.
-      oldest_waiting_seconds: depths.waiting === 0 ? 0 : Math.round(figures.oldestWaitingSeconds),
+      waiting: groups.reduce((sum, { count }) => sum + count, 0),
+      running: figures.running,
+      oldest_waiting_seconds: Math.max(0, ...groups.map(({ oldest_seconds: age }) => age)),
+      waiting_for: groups,
       completed_last_minute: figures.completedLastMinute,
       failed_last_hour: figures.failedLastHour,
       workers: workers.map((worker) => workerView(worker, now)),
     };
+  }
+
+  async latency(): Promise<LatencyView> {
+    return latencyView(await this.tasks.latency('installation'));
   }
 
   async history(): Promise<FinishedMinuteView[]> {

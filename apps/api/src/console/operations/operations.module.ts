@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { WaitingModule } from '#answers/waiting.module.js';
 import { RoutingModule } from '#routing/routing.module.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { AccountsModule } from '#accounts/accounts.module.js';
@@ -17,7 +18,7 @@ import { ProviderTest } from './provider-test.js';
  * CatalogModule.
  */
 @Module({
-  imports: [ConsoleTasksModule, ImagesModule, AccountsModule, RoutingModule, TasksModule],
+  imports: [ConsoleTasksModule, ImagesModule, AccountsModule, RoutingModule, TasksModule, WaitingModule],
   controllers: [OperationController, FailuresController, CatalogController],
   providers: [Operation, ProviderStates, ProviderTest, CheckConnection],
 })

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { WaitingTasks } from '#answers/waiting-tasks.js';
 import type { Session } from '#accounts/session-store.js';
 import { BASE_VALUES, usualValues, valueProblem } from '#contract/accepted-values.js';
 import { assertFields } from '#contract/field-rule.js';
@@ -19,6 +20,7 @@ export class ConsoleQuotes {
     private readonly quotes: QuoteImage,
     private readonly callers: ConsoleCaller,
     private readonly estimates: TaskEstimates,
+    private readonly waiting: WaitingTasks,
   ) {}
 
   /** Throws the AppErrors of the order itself: `model_not_found`, `invalid_value`, `integer_above_max_value`. */
@@ -29,10 +31,15 @@ export class ConsoleQuotes {
     const frame = frameOf(asked.size ?? usualValues(accepts, asked.action).size, resolution ? { resolution } : {});
     const order = { model: name, options: { ...frame, quality, n } };
     const caller = await this.callers.of(session);
-    const [quote, ms] = await Promise.all([
+    const needs = { images: asked.action === 'edit' ? 1 : 0, mask: false, n };
+    const [quote, ms, [reason]] = await Promise.all([
       this.quotes.of(caller, { ...order, cost: this.models.costOf(name, order.options) }),
       this.estimates.forecast(taskOwnerOf(caller), order),
+      this.waiting.reasonsOf([{ ...needs, model: name, retryAt: null }]),
     ]);
-    return { ...quote, ...(ms === undefined ? {} : { estimated_time: Math.max(1, Math.ceil(ms / 1_000)) }) };
+    const waiting = reason === undefined || reason.for === 'line' ? null : reason;
+    // Nobody knows how long an obstacle lasts.
+    const isKnown = ms !== undefined && waiting === null;
+    return { ...quote, waiting, ...(isKnown ? { estimated_time: Math.max(1, Math.ceil(ms / 1_000)) } : {}) };
   }
 }

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { WaitingModule } from '#answers/waiting.module.js';
 import { AccountsModule } from '#accounts/accounts.module.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { ImagesModule } from '../../images/images.module.js';
@@ -10,7 +11,7 @@ import { PlaygroundModels } from './playground-models.js';
 
 /** Images that are ordered in the console. */
 @Module({
-  imports: [AccountsModule, CommonModule, ConsoleTasksModule, ImagesModule, TasksModule],
+  imports: [AccountsModule, CommonModule, ConsoleTasksModule, ImagesModule, TasksModule, WaitingModule],
   controllers: [PlaygroundController],
   providers: [ConsoleQuotes, PlaygroundModels],
 })

@@ -14,12 +14,13 @@ import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import { ShownTasks } from './shown-tasks.js';
 import { ConsoleCaller } from './console-caller.js';
-import type { ConsoleTaskFilter, OutcomeQuery, TaskExportQuery } from './dto/task-query.dto.js';
+import type { ConsoleState, ConsoleTaskFilter, OutcomeQuery, TaskExportQuery } from './dto/task-query.dto.js';
 import type { ConsoleTaskPage } from './dto/task-views.dto.js';
 
 /** Filters and cursor of a list of tasks. */
 type TaskFilters = ConsoleTaskFilter &
-  Pick<TaskListQuery, 'status' | 'limit' | 'after' | 'order' | 'favorites'> & {
+  Pick<TaskListQuery, 'limit' | 'after' | 'order' | 'favorites'> & {
+    readonly status?: ConsoleState | undefined;
     /** Only completed tasks whose images are stored. */
     readonly images?: boolean;
   };
@@ -40,6 +41,8 @@ interface FoundTasks {
   /** How far back a search got before it stopped early; null otherwise. */
   readonly searchedUntil: Date | null;
 }
+
+const PENDING = 'pending' as const;
 
 const NOTHING: FoundTasks = { tasks: [], next: null, searchedUntil: null };
 
@@ -92,12 +95,13 @@ export class AccountTasks {
     return ids.map((id) => ({ id, prompt: details.get(id)?.prompt ?? '' }));
   }
 
-  private async queryOf<F extends ConsoleTaskFilter>(
+  private async queryOf<F extends ConsoleTaskFilter & Pick<TaskFilters, 'status'>>(
     { accountId }: TaskScope,
-    { key, person, from, to, ...filters }: F,
+    { key, person, from, to, status, ...filters }: F,
   ) {
     const apiKeyId = key === PLAYGROUND ? await this.callers.keyId(accountId) : key;
-    return { ...filters, apiKeyId, orderedBy: person, since: from, until: to };
+    const state = status === 'waiting' || status === 'running' ? { status: PENDING, pending: status } : { status };
+    return { ...filters, ...state, apiKeyId, orderedBy: person, since: from, until: to };
   }
 
   /** When the oldest task was created whose images are not past their retention. */

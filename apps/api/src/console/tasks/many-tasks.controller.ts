@@ -7,7 +7,6 @@ import { CatalogSource } from '#catalog/catalog-source.js';
 import { decimalOf } from '#contract/money.js';
 import { TOKEN_CLASSES } from '#contract/token-classes.js';
 import { FailedTasks } from '#tasks/reading/failed-tasks.js';
-import { TASK_STATUSES } from '#tasks/row/task-status.js';
 import type { TaskScope } from '#tasks/row/task.js';
 import { ApiPage } from '../../common/query-fields.js';
 import { RequestId } from '../../common/request.decorators.js';
@@ -15,7 +14,14 @@ import { ConsoleController } from '../console-controller.js';
 import { csvFile } from '../csv.js';
 import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
-import { ApiTaskFilter, ManyTasksBody, ManyTasksQuery, TaskExportQuery, TaskIdsQuery } from './dto/task-query.dto.js';
+import {
+  ApiTaskFilter,
+  CONSOLE_STATES,
+  ManyTasksBody,
+  ManyTasksQuery,
+  TaskExportQuery,
+  TaskIdsQuery,
+} from './dto/task-query.dto.js';
 import { ManyTasksView, OpenFailuresView } from './dto/task-views.dto.js';
 import { ImageArchive, MAX_TASKS } from './image-archive.js';
 import { ManyTasks, MAX_EXPORTED, type ManyOutcome } from './many-tasks.js';
@@ -40,7 +46,7 @@ export class ManyTasksController {
 
   @Get('tasks.csv')
   @Allow('tasks.read')
-  @ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES })
+  @ApiQuery({ name: 'status', required: false, enum: CONSOLE_STATES })
   @ApiTaskFilter()
   @ApiResponse({ status: 200, description: `The newest ${MAX_EXPORTED} tasks as CSV.` })
   async table(

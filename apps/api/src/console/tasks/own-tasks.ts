@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { CancelTask } from '#tasks/states/cancel-task.js';
-import { TaskEstimates } from '#tasks/admission/task-estimates.js';
 import { isTaskId } from '#tasks/row/task-id.js';
 import { TaskPartialsListener } from '#tasks/states/task-partials.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
@@ -20,7 +19,6 @@ export class OwnTasks {
     private readonly store: TaskStore,
     private readonly shown: ShownTasks,
     private readonly cancelTask: CancelTask,
-    private readonly estimates: TaskEstimates,
     private readonly followers: FollowTask,
     private readonly partials: TaskPartialsListener,
   ) {}
@@ -47,11 +45,7 @@ export class OwnTasks {
   }
 
   async view(viewer: TaskViewer, task: TaskSummary): Promise<ConsoleTaskView> {
-    const view = await this.shown.view(viewer, task, (await this.estimates.positions([task])).get(task.id));
-    if (task.underway === null || this.estimates.isMeasured(task)) return view;
-    // The default estimate may be far off: it would give the first image of any model half a minute.
-    const { estimated_time: _, ...rest } = view;
-    return rest;
+    return await this.shown.view(viewer, task);
   }
 
   /** Streams the task's changes and partial images until it ends. */

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { timelineOf } from '#answers/task-timeline.js';
 import type { TaskView } from '#contract/task-view.js';
 import { MAX_PROMPT_LENGTH } from '#contract/text-rules.js';
-import type { QueuePosition } from '#queue/fair-order.js';
 import { TaskDetails, type SentImage, type TaskDetail } from '#tasks/reading/task-details.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import type { TaskHistory, TaskSummary } from '#tasks/row/task.js';
@@ -20,6 +19,7 @@ import {
 import { CONSOLE_API } from '../protect-console.js';
 import { withCallbackUrls } from './callback-urls.js';
 import { ShownImages } from './shown-images.js';
+import { ShownWaits, type DetailedTask, type ShownWait } from './shown-waits.js';
 import type { TaskViewer } from './visible-tasks.js';
 
 const SHOWN_PROMPT = 200;
@@ -33,6 +33,7 @@ export class ShownTasks {
     private readonly details: TaskDetails,
     private readonly deliveries: DeliveryLog,
     private readonly images: ShownImages,
+    private readonly waits: ShownWaits,
   ) {}
 
   /** List rows, with shortened prompts. */
@@ -42,14 +43,13 @@ export class ShownTasks {
       tasks.map(({ id }) => id),
       SHOWN_PROMPT,
     );
-    return tasks.map((task) => {
-      const detail = details.get(task.id) ?? deletedTask(task.id);
-      return this.row(task, this.images.view(task, detail), detail);
-    });
+    const all = tasks.map((task) => ({ task, detail: details.get(task.id) ?? deletedTask(task.id) }));
+    const waits = await this.waits.of(all);
+    return all.map((one) => this.row(one, this.images.view(one.task, one.detail), waits.get(one.task.id)));
   }
 
-  /** A task with all details; `position`: its queue position, if it has one. */
-  async view(viewer: TaskViewer, task: TaskSummary, position?: QueuePosition): Promise<ConsoleTaskView> {
+  /** A task with all details. */
+  async view(viewer: TaskViewer, task: TaskSummary): Promise<ConsoleTaskView> {
     const { accountId } = viewer;
     const [details, history, deliveries] = await Promise.all([
       this.details.of(accountId, [task.id], MAX_PROMPT_LENGTH),
@@ -57,13 +57,15 @@ export class ShownTasks {
       this.deliveries.list(accountId, { taskId: task.id, limit: MAX_DELIVERIES }),
     ]);
     const detail = details.get(task.id) ?? deletedTask(task.id);
-    const view = this.images.view(task, detail, position);
+    const wait = await this.waits.ofOne(viewer, { task, detail });
+    const view = this.images.view(task, detail, wait?.place);
     return {
-      ...this.row(task, view, detail),
+      ...this.row({ task, detail }, view, wait),
       request_id: task.requestId,
       options: optionsView(task.options),
-      ...(view.queue_position === undefined ? {} : { queue_position: view.queue_position }),
-      ...(view.estimated_time === undefined ? {} : { estimated_time: view.estimated_time }),
+      ...(view.estimated_time === undefined || !this.waits.hasEstimate(task, wait)
+        ? {}
+        : { estimated_time: view.estimated_time }),
       ...(view.sizes === undefined ? {} : { sizes: view.sizes }),
       ...(view.provenance === undefined ? {} : { provenance: view.provenance }),
       images: this.images.of(view, detail),
@@ -81,8 +83,10 @@ export class ShownTasks {
     };
   }
 
-  private row(task: TaskSummary, view: TaskView, detail: TaskDetail): ConsoleTaskRow {
+  private row({ task, detail }: DetailedTask, view: TaskView, wait: ShownWait | undefined): ConsoleTaskRow {
     return taskRow(task, view, detail, {
+      waiting: wait?.reason ?? null,
+      position: wait?.position ?? null,
       thumbnailUrl: this.images.thumbnailOf(task, detail),
       isSandbox: this.images.isSandbox(detail),
     });
@@ -94,9 +98,12 @@ function consoleTimeline(history: TaskHistory, { isOperator }: TaskViewer): Cons
   const calls = history.calls.values();
   return timelineOf(history).map((step) => {
     if (step.event !== 'provider_call') return step;
-    const { status, providerMessage } = calls.next().value ?? {};
+    const { status, providerMessage, storingMs, endedAt } = calls.next().value ?? {};
     return {
       ...step,
+      ...(storingMs === undefined || endedAt === undefined
+        ? {}
+        : { answered: (Date.parse(endedAt) - storingMs) / 1_000 }),
       ...(status === undefined ? {} : { provider_status: status }),
       ...(providerMessage === undefined || !isOperator ? {} : { provider_message: providerMessage }),
     };

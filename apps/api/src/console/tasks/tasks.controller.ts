@@ -4,7 +4,6 @@ import { ApiExtraModels, ApiQuery, ApiResponse, getSchemaPath } from '@nestjs/sw
 import type { FastifyReply } from 'fastify';
 import type { IncomingHttpHeaders } from 'node:http';
 import { AuditLog } from '#accounts/audit-log.js';
-import { TASK_STATUSES } from '#tasks/row/task-status.js';
 import { TASK_ORDERS } from '#tasks/reading/task-list-store.js';
 import type { TaskScope } from '#tasks/row/task.js';
 import { AccountTasks } from './account-tasks.js';
@@ -20,6 +19,7 @@ import { VisibleTasks, type TaskViewer } from './visible-tasks.js';
 import {
   ApiOutcomeFilter,
   ApiTaskFilter,
+  CONSOLE_STATES,
   ConsoleTaskQuery,
   OutcomeQuery,
   TaskExportQuery,
@@ -53,7 +53,7 @@ export class ConsoleTasksController {
   @Get()
   @ApiPage()
   @ApiQuery({ name: 'order', required: false, enum: TASK_ORDERS })
-  @ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES })
+  @ApiQuery({ name: 'status', required: false, enum: CONSOLE_STATES })
   @ApiQuery({ name: 'favorites', required: false, description: 'Only favorites.', schema: { type: 'boolean' } })
   @ApiQuery({
     name: 'images',
@@ -68,7 +68,7 @@ export class ConsoleTasksController {
   }
 
   @Get('count')
-  @ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES })
+  @ApiQuery({ name: 'status', required: false, enum: CONSOLE_STATES })
   @ApiTaskFilter()
   @ApiResponse({ status: 200, type: TaskCountView })
   async count(@VisibleTasks() scope: TaskScope, @Query() filter: TaskExportQuery): Promise<TaskCountView> {

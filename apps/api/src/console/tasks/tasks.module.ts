@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { WaitingModule } from '#answers/waiting.module.js';
 import { StorageModule } from '#storage/storage.module.js';
 import { UploadRowsModule } from '#uploads/upload-rows.module.js';
 import { TasksModule, TaskListenersModule } from '#tasks/tasks.module.js';
@@ -21,6 +22,7 @@ import { OwnTasks } from './own-tasks.js';
 import { SavedViewsController } from './saved-views.controller.js';
 import { ShownImages } from './shown-images.js';
 import { ShownTasks } from './shown-tasks.js';
+import { ShownWaits } from './shown-waits.js';
 import { TaskInputs } from './task-inputs.js';
 import { TaskInputsController } from './task-inputs.controller.js';
 import { ConsoleTasksController } from './tasks.controller.js';
@@ -41,11 +43,12 @@ import { Thumbnails } from './thumbnails.js';
     BillingModule,
     NotificationsModule,
     UploadRowsModule,
+    WaitingModule,
   ],
   controllers: [ManyTasksController, ConsoleTasksController, TaskInputsController, SavedViewsController],
   providers: [
     ...[AccountTasks, ConsoleCaller, ManyTasks, RetryFailedTasks, RetryTask],
-    ...[ImageArchive, OwnTasks, ShownImages, ShownTasks, TaskInputs, Thumbnails],
+    ...[ImageArchive, OwnTasks, ShownImages, ShownTasks, ShownWaits, TaskInputs, Thumbnails],
   ],
   exports: [ConsoleCaller, RetryFailedTasks, RetryTask],
 })

@@ -6,9 +6,11 @@ import { UsageRepository } from '#billing/usage.repository.js';
 import { USAGE_GROUPS, type UsageFigures, type UsageGroup } from '#billing/usage.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { decimalOf } from '#contract/money.js';
+import { TaskFigures } from '#tasks/reading/task-figures.js';
 import { Allow } from '../abilities.guard.js';
 import { ConsoleController } from '../console-controller.js';
 import { csvFile } from '../csv.js';
+import { LatencyView, latencyView } from '../dto/latency-view.dto.js';
 import { Session } from '../session.decorator.js';
 import { UsageQuery, usageSpan } from './dto/usage-query.dto.js';
 
@@ -143,6 +145,7 @@ export class UsageController {
     private readonly source: CatalogSource,
     private readonly keys: ApiKeyRepository,
     private readonly audit: AuditLog,
+    private readonly tasks: TaskFigures,
   ) {}
 
   @Get('usage')
@@ -172,6 +175,13 @@ export class UsageController {
     const keys = await this.keys.list(accountId);
     const key = [...new Set(keys.reverse().map(({ name }) => name))];
     return { model: [...models.keys()], key, provider: [...providers.keys()] };
+  }
+
+  @Get('usage/latency')
+  @ApiResponse({ status: 200, type: LatencyView })
+  async latency(@Session() { accountId }: Session, @Query() query: UsageQuery): Promise<LatencyView> {
+    const { model, key, provider } = query;
+    return latencyView(await this.tasks.latency({ accountId, ...usageSpan(query, new Date()), model, key, provider }));
   }
 
   @Get('usage.csv')

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { IconPlus } from '@tabler/icons-react';
 import { useState, type ReactNode } from 'react';
+import { amountIn } from '#contract/money.js';
 import {
   CATALOG_VIEWS,
   catalogQuery,
@@ -15,7 +16,7 @@ import { providersQuery } from '../../api/operation.ts';
 import { send } from '../../api/request.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
-import { amountIn } from '../../parts/format.ts';
+
 import { HiddenHead } from '../../parts/hidden-head.tsx';
 import { Mark } from '../../parts/mark.tsx';
 import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';

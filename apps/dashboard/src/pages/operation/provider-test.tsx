@@ -11,6 +11,7 @@ import type { AcceptedTask, Money, TaskDetail } from '../../api/types.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { duration, money } from '../../parts/format.ts';
 import { Trouble } from '../../parts/page.tsx';
+import { Attempt } from '../../parts/attempt.tsx';
 import { TaskState } from '../../parts/task-state.tsx';
 import { TaskLink } from '../../parts/task-link.tsx';
 import { TaskError } from '../../parts/task-error.tsx';
@@ -88,7 +89,7 @@ function TrialResult({ id, provider }: TrialResultProps) {
     return (
       <Group gap="sm" aria-live="polite">
         <Loader size="sm" />
-        {task === undefined ? <Text size="sm">Starting</Text> : <TaskState task={task} />}
+        {task === undefined ? <Text size="sm">Starting</Text> : <Attempt task={task} />}
       </Group>
     );
   return (

@@ -2,11 +2,21 @@ import { BarChart } from '@mantine/charts';
 import '@mantine/charts/styles.css';
 import { Box, SimpleGrid, Skeleton, Stack, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { queueHistoryQuery, queueQuery, type FinishedMinute, type QueueWorker } from '../../api/operation.ts';
+import { waitingText } from '#contract/waiting.js';
+import {
+  queueHistoryQuery,
+  queueLatencyQuery,
+  queueQuery,
+  type FinishedMinute,
+  type Queue,
+  type QueueWorker,
+} from '../../api/operation.ts';
 import { Figure } from '../../parts/figure.tsx';
-import { duration, fromNow, fullTime } from '../../parts/format.ts';
+import { clockSpan, fromNow, fullTime } from '../../parts/format.ts';
 import { IconServer } from '@tabler/icons-react';
+import { Latency } from '../../parts/latency.tsx';
 import { Empty, Trouble } from '../../parts/page.tsx';
+import { useNow } from '../../parts/use-now.ts';
 
 const count = (value: number): string => value.toLocaleString('en');
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
@@ -15,6 +25,7 @@ const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-d
 export function QueueState() {
   const { data: queue, error, refetch } = useQuery(queueQuery);
   const history = useQuery(queueHistoryQuery);
+  const latency = useQuery(queueLatencyQuery);
   return (
     <Stack component="section" gap="sm" aria-labelledby="queue">
       <Title order={2} fz="lg" id="queue">
@@ -23,21 +34,58 @@ export function QueueState() {
       {error !== null && <Trouble error={error} doing="Could not load the queue" onRetry={() => void refetch()} />}
       {error === null && queue === undefined && <Skeleton height={180} radius="lg" />}
       {error === null && queue !== undefined && (
-        <SimpleGrid cols={{ base: 2, sm: 3, lg: 6 }}>
+        <SimpleGrid cols={{ base: 2, sm: 3, lg: 5 }}>
           <Figure name="Waiting" value={count(queue.waiting)} />
-          <Figure name="Running" value={count(queue.active)} />
-          <Figure name="Retrying" value={count(queue.delayed)} />
+          <Figure name="Running" value={count(queue.running)} />
           <Figure
             name="Oldest waiting"
-            value={queue.oldest_waiting_seconds === 0 ? '–' : duration(queue.oldest_waiting_seconds * 1000)}
+            value={queue.waiting === 0 ? '–' : clockSpan(queue.oldest_waiting_seconds * 1000)}
           />
           <Figure name="Done (1 min)" value={count(queue.completed_last_minute)} />
           <Figure name="Failed (1 hour)" value={count(queue.failed_last_hour)} />
         </SimpleGrid>
       )}
+      {error === null && queue !== undefined && queue.waiting > 0 && <Waiting groups={queue.waiting_for} />}
+      {latency.data !== undefined && <Latency latency={latency.data} level={3} period="in the last hour" />}
       {history.data !== undefined && <Finished minutes={history.data.data} />}
       {error === null && queue !== undefined && <Workers workers={queue.workers} />}
     </Stack>
+  );
+}
+
+/** Why tasks wait, in the words of their own pages. */
+function Waiting({ groups }: { readonly groups: Queue['waiting_for'] }) {
+  const now = useNow();
+  return (
+    <Box className="surface" miw={0} component="section" aria-labelledby="waiting">
+      <Title order={3} fz="sm" fw={600} p="lg" pb="xs" id="waiting">
+        Waiting tasks
+      </Title>
+      <Table horizontalSpacing="lg" className="card-rows">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Reason</Table.Th>
+            <Table.Th ta="right">Tasks</Table.Th>
+            <Table.Th ta="right">Oldest</Table.Th>
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {groups.map(({ reason, count: tasks, oldest_seconds: oldest }) => (
+            <Table.Tr key={[reason.for, reason.provider, reason.why].join(' ')}>
+              <Table.Td className="numbers" style={{ overflowWrap: 'anywhere' }}>
+                {waitingText(reason, now)}
+              </Table.Td>
+              <Table.Td ta="right" className="numbers nowrap" data-name="Tasks">
+                {count(tasks)}
+              </Table.Td>
+              <Table.Td ta="right" className="numbers nowrap" data-name="Oldest">
+                {clockSpan(oldest * 1000)}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Box>
   );
 }
 

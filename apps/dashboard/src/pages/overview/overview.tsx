@@ -5,12 +5,12 @@ import { IconAlertTriangle, IconCheck } from '@tabler/icons-react';
 import { lazy, Suspense, useState, type ReactNode } from 'react';
 import { providersQuery } from '../../api/operation.ts';
 import { keysQuery, sessionQuery, useMay, useSession } from '../../api/queries.ts';
-import { todayQuery } from '../../api/usage.ts';
+import { latencyTodayQuery, todayQuery } from '../../api/usage.ts';
 import { UNNAMED } from '../../parts/account-label.ts';
 import { CallStrip } from '../../parts/call-strip.tsx';
 import { Figure } from '../../parts/figure.tsx';
 import { SpentSum } from '../../parts/cost.tsx';
-import { spentOf } from '../../parts/format.ts';
+import { duration, spentOf } from '../../parts/format.ts';
 import { PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { State } from '../../parts/state.tsx';
 import { healthOf } from '../operation/provider-health.ts';
@@ -74,16 +74,34 @@ function NameAccount() {
 function Today() {
   const seesAll = useMay()('tasks.read_all');
   const { data, error, refetch } = useQuery(todayQuery());
+  const latency = useQuery(latencyTodayQuery());
   if (error !== null) return <Trouble error={error} doing="Could not load usage" onRetry={() => void refetch()} />;
   if (data === undefined) return <Skeleton height={86} radius="lg" />;
-  const { images, chats, failed } = data.total;
+  const { images, chats, failed, p50_ms: median } = data.total;
+  const waited = latency.data?.waiting.p50_ms ?? null;
+  const figures = 3 + (chats > 0 ? 1 : 0) + (median === null ? 0 : 1);
   return (
     <Box component="section" aria-label="Today, in UTC">
-      <SimpleGrid cols={{ base: 2, md: chats === 0 ? 3 : 4 }}>
+      <SimpleGrid cols={{ base: 2, md: figures }}>
         <Figure name="Images today (UTC)" value={images.toLocaleString('en')} />
         {chats > 0 && <Figure name="Chats today (UTC)" value={chats.toLocaleString('en')} />}
         <Figure name="Spend today (UTC)" value={<SpentSum sum={spentOf(data.total, data.currency)} />} />
         <Figure name="Failed today (UTC)" value={failed.toLocaleString('en')} />
+        {median !== null && (
+          <Figure
+            name="Median latency today (UTC)"
+            value={
+              <>
+                {duration(median)}
+                {waited !== null && (
+                  <Text span fz="xs" fw={400} c="dimmed" ml={6}>
+                    waiting {duration(waited)}
+                  </Text>
+                )}
+              </>
+            }
+          />
+        )}
       </SimpleGrid>
       {/* These users can list only their own tasks, so this says what the figures cover. */}
       {!seesAll && (

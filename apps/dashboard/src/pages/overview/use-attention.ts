@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import type { LinkProps } from '@tanstack/react-router';
+import { waitingText } from '#contract/waiting.js';
 import { firingQuery, type Alert } from '../../api/alerts.ts';
 import { catalogQuery, type ReadCatalog } from '../../api/catalog.ts';
 import { providersQuery, queueQuery, type Provider, type Queue } from '../../api/operation.ts';
@@ -8,7 +9,7 @@ import { ownAccountQuery } from '../../api/team-queries.ts';
 import type { ApiKey } from '../../api/types.ts';
 import { endpointsQuery, type Endpoint } from '../../api/webhooks.ts';
 import { causeOf } from '../../parts/alert-words.ts';
-import { duration, fromNow } from '../../parts/format.ts';
+import { clockSpan, fromNow } from '../../parts/format.ts';
 import { healthOf } from '../operation/provider-health.ts';
 
 /** A problem that needs attention, with a link. */
@@ -25,7 +26,7 @@ const WEEK_MS = 7 * 86_400_000;
 const NEARLY = 0.8;
 /** Consecutive failed calls that are no coincidence. */
 const MANY_FAILURES = 3;
-/** A longer wait means that there are too few workers. */
+/** Shorter waits are usual. */
 const LONG_WAIT_SECONDS = 60;
 
 const KEYS = { to: '/keys' } as const;
@@ -68,10 +69,12 @@ function alertNotice(alert: Alert): Notice {
   return { text: `${alert.title}.`, link: causeOf(alert), about: `${alert.kind} ${alert.subject}` };
 }
 
-function queueNotices({ workers, oldest_waiting_seconds: waits }: Queue): Notice[] {
-  if (workers.length === 0) return [{ text: 'No worker is running, so tasks stay in the queue.', link: OPERATION }];
-  if (waits < LONG_WAIT_SECONDS) return [];
-  const text = `The oldest task has waited ${duration(waits * 1000)}.`;
+function queueNotices({ workers, waiting, waiting_for: groups, oldest_waiting_seconds: oldest }: Queue): Notice[] {
+  if (workers.length === 0) return [{ text: 'No worker is running, so tasks wait for one.', link: OPERATION }];
+  const [most] = groups;
+  if (most === undefined || oldest < LONG_WAIT_SECONDS) return [];
+  const tasks = waiting === 1 ? '1 task is' : `${waiting.toLocaleString('en')} tasks are`;
+  const text = `${tasks} waiting, the oldest for ${clockSpan(oldest * 1000)}. ${waitingText(most.reason)}.`;
   return [{ text, link: OPERATION, about: 'queue_wait Queue' }];
 }
 

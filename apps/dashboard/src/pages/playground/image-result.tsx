@@ -23,7 +23,7 @@ import { Mark } from '../../parts/mark.tsx';
 import { Empty, Trouble } from '../../parts/page.tsx';
 import { RunAgain } from '../../parts/run-again.tsx';
 import { SandboxMark, StoredImage } from '../../parts/stored-image.tsx';
-import { Attempt } from '../../parts/attempt.tsx';
+import { Attempt, isWaiting, waitText } from '../../parts/attempt.tsx';
 import { Cancel } from '../../parts/cancel-task.tsx';
 import { TaskError } from '../../parts/task-error.tsx';
 import { LightboxUses } from './lightbox-uses.tsx';
@@ -154,7 +154,8 @@ function Shown({ task, error, isOrdered, partial, size, uses, onAgain, marks = [
 function saidOf(task: TaskDetail | undefined): string {
   if (task?.status === 'completed')
     return task.images.length > 1 ? `${task.images.length} images ready` : 'Image ready';
-  return task?.phase === 'running' ? 'The image is being generated' : 'The image is queued';
+  if (task === undefined) return 'The image was accepted';
+  return isWaiting(task) ? waitText(task) : 'The image is being generated';
 }
 
 function Waiting({ task }: { readonly task: TaskDetail | undefined }) {
@@ -162,31 +163,11 @@ function Waiting({ task }: { readonly task: TaskDetail | undefined }) {
     <Stack gap={6}>
       <Progress value={Math.max(task?.progress ?? 0, 3)} animated aria-label="Image progress" />
       <Group justify="space-between" gap="xs">
-        {task !== undefined && isRetried(task) ? <Attempt task={task} /> : <Text size="sm">{waitingFor(task)}</Text>}
+        {task === undefined ? <Text size="sm">Accepted</Text> : <Attempt task={task} />}
         {task !== undefined && <Cancel task={task} />}
       </Group>
     </Stack>
   );
-}
-
-/** Whether a provider call failed, and another one runs or waits. */
-function isRetried({ calls, phase }: TaskDetail): boolean {
-  return calls > 1 || (calls === 1 && phase === 'queued');
-}
-
-function waitingFor(task: TaskDetail | undefined): string {
-  if (task === undefined) return 'Accepted';
-  const left =
-    task.estimated_time === undefined
-      ? undefined
-      : task.estimated_time - (Date.now() - Date.parse(task.created_at)) / 1000;
-  const about =
-    left === undefined || left < 1 ? '' : `, about ${duration(Math.ceil(left) * 1000).replace('.0', '')} left`;
-  if (task.phase === 'queued')
-    return task.queue_position === undefined
-      ? `Waiting in queue${about}`
-      : `Position ${task.queue_position} in your account’s queue${about}`;
-  return task.phase === 'storing' ? 'Almost done: saving the image' : `Generating${about}`;
 }
 
 interface ReuseProps extends Pick<ImageResultProps, 'uses'> {

@@ -1,7 +1,9 @@
-import { Button, Stack, Text } from '@mantine/core';
+import { Box, Button, Stack, Text } from '@mantine/core';
+import { waitingText, type WaitingReason } from '#contract/waiting.js';
+import { amountIn } from '#contract/money.js';
 import type { Quote } from '../../api/quotes.ts';
 import { whileBusy } from '../../parts/busy.tsx';
-import { amountIn } from '../../parts/format.ts';
+
 import { singleClick } from '../../parts/single-click.ts';
 
 /** Id of the order button. */
@@ -20,6 +22,7 @@ interface OrderButtonProps {
 
 /** Orders images, with the price next to it. */
 export function OrderButton({ label, terms, outdated = false, quotes, busy, disabled }: OrderButtonProps) {
+  const waits = [...new Set(quotes.flatMap((quote) => quote?.waiting ?? []).map((reason) => willWait(reason)))];
   const short = quotes.find((quote) => quote?.within_budget === false);
   return (
     <Stack gap={6}>
@@ -31,6 +34,13 @@ export function OrderButton({ label, terms, outdated = false, quotes, busy, disa
           </Text>
         )}
       </Button>
+      <Box role="status">
+        {waits.map((text) => (
+          <Text key={text} size="sm" style={{ overflowWrap: 'anywhere' }}>
+            {text}
+          </Text>
+        ))}
+      </Box>
       {short !== undefined && short.budget_left !== null && (
         <Text size="sm" c="var(--mantine-color-error)">
           Over budget:{' '}
@@ -42,4 +52,9 @@ export function OrderButton({ label, terms, outdated = false, quotes, busy, disa
       )}
     </Stack>
   );
+}
+
+/** "Your image will wait for studio: paused by an operator." */
+function willWait(reason: WaitingReason): string {
+  return `Your image will wait${waitingText(reason).slice('Waiting'.length)}.`;
 }

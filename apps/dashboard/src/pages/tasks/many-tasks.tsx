@@ -2,11 +2,12 @@ import { Button, Group, List, Menu, Skeleton, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { amountIn } from '#contract/money.js';
 import { useMay } from '../../api/queries.ts';
 import { addressOf } from '../../api/request.ts';
 import type { ManyTasks } from '../../api/types.ts';
 import { Dialog } from '../../parts/dialog.tsx';
-import { amountIn, money, shortPrompt } from '../../parts/format.ts';
+import { money, shortPrompt } from '../../parts/format.ts';
 import { Trouble } from '../../parts/page.tsx';
 import { IconDownload } from '@tabler/icons-react';
 import { BulkStatus } from './bulk-status.tsx';

@@ -12,6 +12,8 @@ import { SavedViewsMenu } from './saved-views.tsx';
 
 const STATUSES = [
   { value: 'pending', label: 'Pending' },
+  { value: 'waiting', label: 'Waiting' },
+  { value: 'running', label: 'Running' },
   { value: 'completed', label: 'Completed' },
   { value: 'failed', label: 'Failed' },
   { value: 'cancelled', label: 'Canceled' },

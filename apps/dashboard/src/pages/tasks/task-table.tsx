@@ -2,6 +2,7 @@ import { Box, Group, Table, Text, UnstyledButton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { IconArrowDown, IconArrowUp } from '@tabler/icons-react';
 import type { TaskRow } from '../../api/types.ts';
+import { isWaiting, waitText } from '../../parts/attempt.tsx';
 import { NO_PRICE } from '../../parts/cost.tsx';
 import { dimensions, duration, fromNow, fullTime, money } from '../../parts/format.ts';
 import { HiddenHead } from '../../parts/hidden-head.tsx';
@@ -118,6 +119,11 @@ function Row({ task, compact, selection }: RowProps) {
         {reason !== undefined && (
           <Text size="xs" c="var(--mantine-color-error)" lineClamp={compact ? 1 : 2} title={reason}>
             {reason}
+          </Text>
+        )}
+        {isWaiting(task) && (
+          <Text size="xs" c="dimmed" className="numbers" style={{ overflowWrap: 'anywhere' }}>
+            {waitText(task, Date.now())}
           </Text>
         )}
         <Group gap={6}>

@@ -1,7 +1,7 @@
 import { Code, Group, Text, Timeline } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Delivery, TaskDetail, TimelineEvent } from '../../api/types.ts';
-import { duration, money } from '../../parts/format.ts';
+import { duration, fullTime, money } from '../../parts/format.ts';
 import { IconCheck, IconPhoto, IconPlus, IconServer, IconWebhook, IconX } from '@tabler/icons-react';
 import { State } from '../../parts/state.tsx';
 
@@ -50,7 +50,7 @@ export function TaskTimeline({ task }: { readonly task: TaskDetail }) {
         <Timeline.Item key={index} bullet={icon} color={color ?? 'gray'} title={<Text size="sm">{title}</Text>}>
           {body}
           <Text size="xs" c="dimmed" className="numbers">
-            {at - start < 1 ? new Date(at).toLocaleTimeString() : `+${duration(at - start)}`}
+            {at - start < 1 ? fullTime(at) : `+${duration(at - start)}`}
           </Text>
         </Timeline.Item>
       ))}

@@ -17,13 +17,14 @@ import { IconZoomIn } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
+import { amountIn } from '#contract/money.js';
 import { useFollowTask } from '../../api/follow-task.ts';
 import { taskQuery, useMay } from '../../api/queries.ts';
 import { RequestError } from '../../api/request.ts';
 import type { TaskDetail } from '../../api/types.ts';
 import { CodeTabs, CopyIconButton } from '../../parts/copy.tsx';
 import { Cost } from '../../parts/cost.tsx';
-import { amountIn, dayOf, dimensions, duration, fullTime, money, shortPrompt } from '../../parts/format.ts';
+import { dayOf, dimensions, duration, fullTime, money, shortPrompt } from '../../parts/format.ts';
 import { ImageGrid, TakeImage } from '../../parts/image-grid.tsx';
 import { NotFoundPage, PageFrame, Trouble } from '../../parts/page.tsx';
 import { snippetsOf } from '../../parts/snippets.ts';
@@ -38,6 +39,7 @@ import { TaskLightbox } from '../playground/task-lightbox.tsx';
 import { OpenInPlayground, RunTaskAgain } from './task-actions.tsx';
 import { SentImages } from './sent-images.tsx';
 import { TaskError } from '../../parts/task-error.tsx';
+import { TaskBars } from './task-bars.tsx';
 import { TaskTimeline } from './task-timeline.tsx';
 import { TaskWebhooks } from './task-webhooks.tsx';
 
@@ -137,6 +139,7 @@ export function TaskPage() {
                 </Section>
               )}
               <Section title="Timeline">
+                <TaskBars task={task} />
                 <TaskTimeline task={task} />
               </Section>
             </Stack>
@@ -201,13 +204,13 @@ function TaskImage({ task, partial }: { readonly task: TaskDetail; readonly part
       </Box>
     );
   return (
-    <Box className="surface" p="sm" aria-live="polite">
+    <Box className="surface" p="sm">
       {partial === null ? (
         <Box className="wait-shimmer" h={320} bdrs="md" />
       ) : (
         <Image src={partial} alt="Partial image" radius="md" mah="70vh" fit="contain" />
       )}
-      <Attempt task={task} mt="sm" ta="center" />
+      <Attempt task={task} said mt="sm" ta="center" />
     </Box>
   );
 }

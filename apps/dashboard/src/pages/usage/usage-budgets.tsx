@@ -1,10 +1,11 @@
 import { Box, Table, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { amountIn } from '#contract/money.js';
 import { keysQuery, useMay, useSession } from '../../api/queries.ts';
 import { ownAccountQuery } from '../../api/team-queries.ts';
 import type { ApiKey, Spent } from '../../api/types.ts';
 import { budgetEnd, monthForecast } from '../../parts/forecast.ts';
-import { amountIn, dayOf, unpriced } from '../../parts/format.ts';
+import { dayOf, unpriced } from '../../parts/format.ts';
 import { Spend } from '../../parts/spend.tsx';
 
 interface UsageBudgetsProps {

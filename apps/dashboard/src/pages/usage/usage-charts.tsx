@@ -11,8 +11,9 @@ import {
   Title,
   useMantineTheme,
 } from '@mantine/core';
+import { amountIn } from '#contract/money.js';
 import type { Usage, UsageRow } from '../../api/types.ts';
-import { amountIn, duration, spent, spentOf, unpriced } from '../../parts/format.ts';
+import { duration, spent, spentOf, unpriced } from '../../parts/format.ts';
 import { stepLabel, stepsOf, type TimeSpan } from '../../parts/time-span.ts';
 import type { Series } from './series.ts';
 

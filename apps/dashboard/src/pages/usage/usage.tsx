@@ -5,9 +5,11 @@ import { IconChartBar, IconDownload } from '@tabler/icons-react';
 import { keyNamesQuery, useMay } from '../../api/queries.ts';
 import { addressOf, get, type Query } from '../../api/request.ts';
 import type { Usage } from '../../api/types.ts';
+import { latencyQuery } from '../../api/usage.ts';
 import { Figure } from '../../parts/figure.tsx';
 import { SpentSum } from '../../parts/cost.tsx';
 import { duration, spentOf } from '../../parts/format.ts';
+import { Latency } from '../../parts/latency.tsx';
 import { Empty, PageFrame, Trouble } from '../../parts/page.tsx';
 import { stepAt, type TimeSpan } from '../../parts/time-span.ts';
 import type { TaskFilters } from '../tasks/task-filters.ts';
@@ -37,10 +39,11 @@ export function UsagePage() {
     queryFn: ({ signal }) => get<Usage>('/usage', query, signal),
     placeholderData: (before) => before,
   });
+  const latency = useQuery({ ...latencyQuery(query), placeholderData: (before) => before });
   return (
     <PageFrame
       title="Usage"
-      about="Images, chats, spend, latency, and failures over time. Spend includes what is reserved for pending tasks. Days are in UTC."
+      about="Images, chats, spend, latency, and failures over time. Spend includes what is reserved for pending tasks. Days are in UTC, hours in your time zone."
       actions={
         <Button
           component="a"
@@ -59,6 +62,9 @@ export function UsagePage() {
       {error === null && data?.data.length === 0 && <NoUsage />}
       {error === null && data !== undefined && data.data.length > 0 && (
         <Figures usage={data} span={span} filters={filters} />
+      )}
+      {error === null && data !== undefined && data.data.length > 0 && latency.data !== undefined && (
+        <Latency latency={latency.data} level={2} period="in this period" />
       )}
       <UsageBudgets since={data?.since ?? null} />
     </PageFrame>

@@ -2,11 +2,13 @@ import { ApiProperty } from '@nestjs/swagger';
 import { CostView } from '#contract/cost-view.js';
 import { TextField } from '#contract/field.js';
 import type { FieldProblem } from '#contract/field-rule.js';
+import type { WaitingGroup } from '#contract/waiting.js';
 import type { LiveWorker } from '#queue/service-times.js';
 import { DRAIN_REASON } from '#routing/provider-switches.js';
 import { OptionalBody } from '../../../common/contract-fields.js';
 import { ListOf } from '../../dto/list-views.dto.js';
 import { RecentCallsView } from './recent-calls.dto.js';
+import { WaitingView } from '../../dto/waiting-view.dto.js';
 
 class DrainedView {
   @ApiProperty({ format: 'date-time' })
@@ -193,16 +195,27 @@ class WorkerView {
   last_seen_at!: string;
 }
 
+class WaitingGroupView implements WaitingGroup {
+  @ApiProperty({ type: WaitingView })
+  reason!: WaitingView;
+
+  @ApiProperty({ type: 'integer' })
+  count!: number;
+
+  @ApiProperty({ type: 'integer', description: 'Age of the oldest of them.' })
+  oldest_seconds!: number;
+}
+
 /** The state of the queue and its workers. */
 export class QueueView {
-  @ApiProperty({ type: 'integer' })
+  @ApiProperty({ type: 'integer', description: 'Tasks of all accounts that wait to be started.' })
   waiting!: number;
 
-  @ApiProperty({ type: 'integer' })
-  active!: number;
+  @ApiProperty({ type: 'integer', description: 'Tasks that a worker or a provider is working on.' })
+  running!: number;
 
-  @ApiProperty({ type: 'integer', description: 'Waiting for a retry.' })
-  delayed!: number;
+  @ApiProperty({ type: [WaitingGroupView], description: 'The waiting tasks by reason, most tasks first.' })
+  waiting_for!: WaitingGroupView[];
 
   @ApiProperty({ type: 'integer', description: 'Age of the oldest task waiting to start; 0 if there is none.' })
   oldest_waiting_seconds!: number;

@@ -1,15 +1,24 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { QuoteResponse } from '#contract/cost-view.js';
 import { ModelView } from '#contract/model-view.js';
+import { WaitingView } from '../../dto/waiting-view.dto.js';
 import { ListOf } from '../../dto/list-views.dto.js';
 
 /** The cost and time of an order. */
 export class ConsoleQuoteView extends QuoteResponse {
   @ApiPropertyOptional({
     type: 'integer',
-    description: 'Estimated seconds from acceptance to the end. Absent if there are no measurements or no workers.',
+    description:
+      'Estimated seconds from acceptance to the end. Absent if there are no measurements, or the order would wait.',
   })
   estimated_time?: number;
+
+  @ApiProperty({
+    type: WaitingView,
+    nullable: true,
+    description: 'Why it would wait; null if it would only take its turn.',
+  })
+  waiting!: WaitingView | null;
 }
 
 /** An image model in the playground. */

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiQuery } from '@nestjs/swagger';
 import { IsArray, IsBoolean, IsDefined, IsOptional } from 'class-validator';
 import { TASK_ORDERS, type TaskOrdering } from '#tasks/reading/task-list-store.js';
-import type { TaskStatus } from '#tasks/row/task-status.js';
+import { PENDING_STATES, TASK_STATUSES } from '#tasks/row/task-status.js';
 import { KnownFiltersOnly, NormalizedBy, OptionalBody } from '../../../common/contract-fields.js';
 import {
   AfterTask,
@@ -14,7 +14,10 @@ import {
   QueryText,
 } from '../../../common/query-fields.js';
 import { TaskIdsField } from '../../dto/task-ids-field.js';
-import { StatusOfTask } from '../../../tasks/dto/list-query.dto.js';
+
+/** A status, or what pending tasks do. */
+export const CONSOLE_STATES = [...TASK_STATUSES, ...PENDING_STATES] as const;
+export type ConsoleState = (typeof CONSOLE_STATES)[number];
 
 /** Maximum number of tasks that one request of a bulk action changes. */
 const MAX_AT_ONCE = 100;
@@ -88,8 +91,8 @@ export class ConsoleTaskFilter extends IndexedTaskFilter {
 /** The query of the console's list of tasks. */
 @KnownFiltersOnly()
 export class ConsoleTaskQuery extends ConsoleTaskFilter {
-  @StatusOfTask()
-  readonly status?: TaskStatus;
+  @QueryChoice(CONSOLE_STATES)
+  readonly status?: ConsoleState;
 
   @PageLimit()
   readonly limit: number = DEFAULT_LIMIT;
@@ -116,8 +119,8 @@ export class ConsoleTaskQuery extends ConsoleTaskFilter {
 /** The query of the export and the count of tasks. */
 @KnownFiltersOnly()
 export class TaskExportQuery extends ConsoleTaskFilter {
-  @StatusOfTask()
-  readonly status?: TaskStatus;
+  @QueryChoice(CONSOLE_STATES)
+  readonly status?: ConsoleState;
 }
 
 /** The query of a download of several tasks' images. */
@@ -132,8 +135,8 @@ export class TaskIdsQuery {
 /** The query of the counts by provider and error. */
 @KnownFiltersOnly()
 export class OutcomeQuery extends IndexedTaskFilter {
-  @StatusOfTask()
-  readonly status?: TaskStatus;
+  @QueryChoice(CONSOLE_STATES)
+  readonly status?: ConsoleState;
 }
 
 /** The query of bulk actions. */

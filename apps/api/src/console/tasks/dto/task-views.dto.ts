@@ -7,6 +7,7 @@ import type { TaskDetail } from '#tasks/reading/task-details.js';
 import type { TaskOptions, TaskSummary } from '#tasks/row/task.js';
 import { DELIVERY_STATES, type DeliveryState } from '#notifications/deliveries/next-step.js';
 import { SpendView } from '../../dto/budget-view.dto.js';
+import { WaitingView } from '../../dto/waiting-view.dto.js';
 import { PageOf } from '../../dto/list-views.dto.js';
 
 class TaskKeyView {
@@ -110,6 +111,17 @@ export class ConsoleTaskRow {
     description: 'When a task waiting for a retry is tried next.',
   })
   next_try_at!: string | null;
+
+  @ApiProperty({ type: WaitingView, nullable: true, description: 'Why it has not begun; null unless it waits.' })
+  waiting!: WaitingView | null;
+
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    description:
+      'For its turn: position in its account’s line. Otherwise, in `GET /tasks/{taskId}`: by age among the waiting tasks that the user sees. Null if unknown.',
+  })
+  position!: number | null;
 
   @ApiPropertyOptional({ type: TaskErrorView, description: 'Failed tasks only.' })
   error?: TaskErrorView;
@@ -231,6 +243,12 @@ export class TaskDeliveryView {
 /** An event in the task's timeline. */
 export class ConsoleTaskEventView extends TaskEventView {
   @ApiPropertyOptional({
+    type: 'number',
+    description: 'Successful calls only: when the provider had answered. From then until `ended`, images were stored.',
+  })
+  answered?: number;
+
+  @ApiPropertyOptional({
     type: 'integer',
     example: 500,
     description: 'Failed calls only: HTTP status of the provider’s response, unless 200.',
@@ -256,10 +274,7 @@ export class ConsoleTaskView extends ConsoleTaskRow {
   })
   options!: Record<string, string | number | boolean>;
 
-  @ApiPropertyOptional({ type: 'integer', description: 'Position among the account’s waiting tasks.' })
-  queue_position?: number;
-
-  @ApiPropertyOptional({ type: 'integer', description: 'Seconds from acceptance to the end.' })
+  @ApiPropertyOptional({ type: 'integer', description: 'Seconds from acceptance to the end; absent if unknown.' })
   estimated_time?: number;
 
   @ApiPropertyOptional({ type: TaskSizesView, description: 'Completed tasks only.' })
@@ -384,6 +399,9 @@ interface ShownTraits {
   /** A signed URL. */
   readonly thumbnailUrl: string | undefined;
   readonly isSandbox: boolean;
+  /** Null unless it waits. */
+  readonly waiting: WaitingView | null;
+  readonly position: number | null;
 }
 
 /** `view`: the task as the public API shows it. */
@@ -391,7 +409,7 @@ export function taskRow(
   task: TaskSummary,
   view: TaskView,
   detail: TaskDetail,
-  { thumbnailUrl, isSandbox }: ShownTraits,
+  { thumbnailUrl, isSandbox, waiting, position }: ShownTraits,
 ): ConsoleTaskRow {
   return {
     id: task.id,
@@ -417,6 +435,8 @@ export function taskRow(
     provider: detail.provider,
     calls: detail.calls,
     next_try_at: task.phase === 'queued' && detail.calls > 0 ? (detail.nextTryAt?.toISOString() ?? null) : null,
+    waiting,
+    position,
     ...(view.error === undefined ? {} : { error: view.error }),
     retried_as: detail.retriedAs,
   };
