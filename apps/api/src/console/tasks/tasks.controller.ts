@@ -81,7 +81,7 @@ export class ConsoleTasksController {
   }
 
   @Get('outcomes')
-  @ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES })
+  @ApiQuery({ name: 'status', required: false, enum: CONSOLE_STATES })
   @ApiOutcomeFilter()
   @ApiResponse({ status: 200, type: OutcomesView, description: 'Among the newest 5,000 tasks.' })
   async outcomes(@VisibleTasks() scope: TaskScope, @Query() filter: OutcomeQuery): Promise<OutcomesView> {

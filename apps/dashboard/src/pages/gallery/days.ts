@@ -1,7 +1,8 @@
 import type { TaskRow } from '../../api/types.ts';
-import { dayOf, localDay } from '../../parts/format.ts';
+import { dayOf } from '../../parts/format.ts';
+import { utcDay } from '../../parts/time-span.ts';
 
-/** Tasks of one day in the reader's time zone. */
+/** Tasks of one day in UTC. */
 export interface Day {
   readonly name: string;
   readonly tasks: readonly TaskRow[];
@@ -12,12 +13,12 @@ const DAY_MS = 86_400_000;
 /** Splits tasks, which are in the order of their times, into days: "Today", "Yesterday", "21 Nov 2026". */
 export function daysOf(tasks: readonly TaskRow[], now = Date.now()): Day[] {
   const recent = new Map([
-    [localDay(now), 'Today'],
-    [localDay(now - DAY_MS), 'Yesterday'],
+    [utcDay(now), 'Today'],
+    [utcDay(now - DAY_MS), 'Yesterday'],
   ]);
   const days = new Map<string, TaskRow[]>();
   for (const task of tasks) {
-    const day = localDay(task.created_at);
+    const day = utcDay(Date.parse(task.created_at));
     days.set(day, [...(days.get(day) ?? []), task]);
   }
   return [...days].map(([day, ones]) => ({

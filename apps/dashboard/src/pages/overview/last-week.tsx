@@ -1,9 +1,9 @@
 import { Box, Group, Skeleton, Text, Title, VisuallyHidden } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { amountIn } from '#contract/money.js';
 import { useMay } from '../../api/queries.ts';
 import { lastWeekQuery } from '../../api/usage.ts';
-import { amountIn } from '../../parts/format.ts';
 import { weekOf } from './week-of.ts';
 
 const weekday = new Intl.DateTimeFormat('en', { weekday: 'short', timeZone: 'UTC' });
