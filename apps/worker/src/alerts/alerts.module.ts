@@ -6,11 +6,12 @@ import { RoutingModule } from '#routing/routing.module.js';
 import { TasksModule } from '#tasks/tasks.module.js';
 import { AlertReadings } from './alert-readings.js';
 import { EvaluateAlerts } from './evaluate-alerts.js';
+import { ProviderReadings } from './provider-readings.js';
 
 /** Evaluates alert rules. Needs the CatalogModule. */
 @Module({
   imports: [BillingModule, NotificationsModule, RoutingModule, TasksModule, WaitingModule],
-  providers: [AlertReadings, EvaluateAlerts],
+  providers: [AlertReadings, ProviderReadings, EvaluateAlerts],
   exports: [EvaluateAlerts, NotificationsModule],
 })
 export class AlertsModule {}
