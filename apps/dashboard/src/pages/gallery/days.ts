@@ -2,7 +2,7 @@ import type { TaskRow } from '../../api/types.ts';
 import { dayOf, localDay } from '../../parts/format.ts';
 
 /** Tasks of one day in the reader's time zone. */
-export interface Day {
+interface Day {
   readonly name: string;
   readonly tasks: readonly TaskRow[];
 }
