@@ -363,7 +363,17 @@ describe('making images in a browser', () => {
     const mimeType = 'image/png';
     const good = (name: string) => ({ name, mimeType, buffer: image });
     const files = page().locator('input[type=file]');
-    // A reload drops what was added, and says so.
+    // What was there before is still there; where the browser lost it, the page says so.
+    await page().getByTitle('600.png').waitFor();
+    await page().evaluate(`new Promise((resolve, reject) => {
+      const opening = indexedDB.open('darkroom-draft');
+      opening.onerror = reject;
+      opening.onsuccess = () => {
+        const clearing = opening.result.transaction('files', 'readwrite').objectStore('files').clear();
+        clearing.onsuccess = () => { opening.result.close(); resolve(); };
+      };
+    })`);
+    await open('/playground');
     await page().getByText('Reloading the page removed your reference image.').waitFor();
     await button('Dismiss').click();
     await page().getByText('Reloading the page removed').waitFor({ state: 'detached' });

@@ -308,10 +308,14 @@ describe('orders of the playground in a browser', () => {
     const prompt = () => page().getByLabel('Prompt').inputValue();
     await note('Image added to the references.').waitFor();
     await page().getByLabel('Prompt').fill('Typed before');
-    await button('Edit this').click();
+    await button('Continue from this image').click();
     await note('This image is now the reference.').waitFor();
     expect(await waitUntil(async () => (await inFocus()) === 'prompt', { timeoutMs: 10_000 })).toBe(true);
+    expect(await prompt()).toBe('');
+    await button('Undo').click();
     expect(await prompt()).toBe('Typed before');
+    await button('Continue from this image').click();
+    await note('This image is now the reference.').waitFor();
     expect(await button(/^Remove reference image/).count()).toBe(1);
     await page().getByLabel('Prompt').fill('Now at night');
     await button('Edit image').click();
@@ -347,7 +351,7 @@ describe('orders of the playground in a browser', () => {
     await button(/^Generate variations\s*\$0\.08/).click();
     await image('Now at night (4 of 4)').waitFor();
     await button('Use image 2 of 4').click();
-    await page().getByRole('menuitem', { name: 'Edit this' }).click();
+    await page().getByRole('menuitem', { name: 'Continue from this image' }).click();
     await page()
       .getByTitle(/^now-at-night-\w{6}-2\.png$/)
       .waitFor();
@@ -416,6 +420,22 @@ describe('orders of the playground in a browser', () => {
     );
     expect(rows).toEqual([{ model: 'four' }, { model: 'four' }, { model: 'plain' }]);
     expect(await screen.inspect('playground-compare')).toEqual([]);
+    // Whatever moves one, moves all of them as far.
+    await button('Compare closely').click();
+    const views = page().getByRole('dialog').locator('.lightbox-view img');
+    await views.nth(2).waitFor();
+    expect(await screen.inspect('playground-compare-closely')).toEqual([]);
+    const box = (await views.first().boundingBox())!;
+    await page().mouse.move(box.x + box.width / 4, box.y + box.height / 2);
+    await page().mouse.wheel(0, -400);
+    const transforms = () =>
+      views.evaluateAll((all) => all.map((one) => (one as { style: { transform: string } }).style.transform));
+    expect(await waitUntil(async () => !(await transforms())[2]!.endsWith('scale(1)'), { timeoutMs: 10_000 })).toBe(
+      true,
+    );
+    expect(new Set(await transforms()).size).toBe(1);
+    await page().keyboard.press('Escape');
+    await page().getByRole('dialog').waitFor({ state: 'detached' });
     await button('Remove column 3').click();
     await column(3).waitFor({ state: 'detached' });
     await page().getByText('Single', { exact: true }).click();

@@ -34,7 +34,7 @@ export function FavoriteStar({ task, place, ...look }: FavoriteStarProps) {
   );
 }
 
-export function useFavorite({ id, favorite }: Pick<TaskRow, 'id' | 'favorite'>) {
+function useFavorite({ id, favorite }: Pick<TaskRow, 'id' | 'favorite'>) {
   const change = useSave({
     send: () => send(favorite ? 'DELETE' : 'POST', `/tasks/${id}/favorite`),
     stale: [{ queryKey: ['tasks'] }, taskQuery(id)],

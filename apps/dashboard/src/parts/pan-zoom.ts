@@ -15,8 +15,8 @@ export interface Point {
 
 export const WHOLE: View = { zoom: 1, x: 0, y: 0 };
 export const MAX_ZOOM = 8;
-/** Zoom of one step of a key or button. */
-export const STEP = 1.5;
+/** Zoom of one step of a key or button: two of them double it. */
+export const STEP = Math.SQRT2;
 
 const CENTER: Point = { x: 0, y: 0 };
 

@@ -3,7 +3,7 @@ import { dayOf } from '../../parts/format.ts';
 import { utcDay } from '../../parts/time-span.ts';
 
 /** Tasks of one day in UTC. */
-export interface Day {
+interface Day {
   readonly name: string;
   readonly tasks: readonly TaskRow[];
 }

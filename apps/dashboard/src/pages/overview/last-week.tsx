@@ -21,7 +21,7 @@ export function LastWeek() {
           Last seven days (UTC)
         </Title>
         <Link to="/usage" className="text-link action">
-          Open usage
+          All figures
         </Link>
       </Group>
       <ol className="week">

@@ -1,13 +1,15 @@
 import { ActionIcon, Box, Button, Group, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQueries, useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
-import { IconPlus, IconX } from '@tabler/icons-react';
+import { IconPlus, IconX, IconZoomIn } from '@tabler/icons-react';
 import { queryClient, taskQuery } from '../../api/queries.ts';
 import { quoteQuery, type Quote } from '../../api/quotes.ts';
 import { newIdempotencyKey } from '../../api/request.ts';
 import type { ImageOrder, Model } from '../../api/types.ts';
 import { Trouble } from '../../parts/page.tsx';
 import { priceText, quoteText } from '../../parts/quote.ts';
+import { CompareClosely } from './compare-closely.tsx';
 import { bestOf, type Best } from './best-of.ts';
 import type { ChangeDraft, ComparedOrder, Draft } from './draft.ts';
 import { FilledNote } from './filled-note.tsx';
@@ -38,6 +40,7 @@ interface CompareProps {
 /** Sends one prompt to several models or settings, and compares images, time and cost. */
 export function Compare({ draft, models, onChange: change }: CompareProps) {
   const [round, setRound] = useState(0);
+  const [isClose, close] = useDisclosure(false);
   const [errors, setErrors] = useState<readonly (Error | null)[]>([]);
   const compared = draft.compared ?? [];
   const reference = useImageSize(draft.files[0]);
@@ -50,6 +53,10 @@ export function Compare({ draft, models, onChange: change }: CompareProps) {
     queries: compared.map(({ taskId }) => ({ ...taskQuery(taskId ?? ''), enabled: taskId !== null })),
   });
   const best = bestOf(compared.map(({ taskId }, index) => (taskId === null ? null : tasks[index]?.data)));
+  const images = compared.flatMap(({ taskId }, index) => {
+    const task = taskId === null ? undefined : tasks[index]?.data;
+    return task?.images[0] === undefined ? [] : [{ name: `Column ${index + 1}`, task }];
+  });
   const known = quotes.map(({ data }) => data);
   const content = JSON.stringify(orders.map(({ order }) => order));
   // As with a single order: tasks accepted before an error are not ordered again.
@@ -115,6 +122,11 @@ export function Compare({ draft, models, onChange: change }: CompareProps) {
             >
               Add column
             </Button>
+            {images.length > 1 && (
+              <Button variant="default" size="md" leftSection={<IconZoomIn size={16} />} onClick={close.open}>
+                Compare closely
+              </Button>
+            )}
           </Group>
         </Stack>
         <SimpleGrid cols={{ base: 1, sm: 2, lg: Math.min(3, compared.length), xl: compared.length }} spacing="lg">
@@ -141,6 +153,7 @@ export function Compare({ draft, models, onChange: change }: CompareProps) {
             />
           ))}
         </SimpleGrid>
+        <CompareClosely opened={isClose} images={images} onClose={close.close} />
         <ImageHistory current={null} onPick={(taskId) => change({ compared: null, taskId })} />
       </Stack>
     </form>

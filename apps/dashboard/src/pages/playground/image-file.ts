@@ -5,7 +5,7 @@ import type { Draft } from './draft.ts';
  * Downloads a stored image as a file to send with an order, named by its media type; rejects when it is no longer
  * stored.
  */
-export async function imageFile(url: string, nameOf: (type: string) => string): Promise<File> {
+async function imageFile(url: string, nameOf: (type: string) => string): Promise<File> {
   const response = await fetch(url);
   if (!response.ok) throw new Error(`The image could not be loaded (HTTP ${response.status}).`);
   const bytes = await response.blob();

@@ -15,7 +15,7 @@ const VARIATIONS = 4;
 export interface ImageUses {
   readonly onReuse: (task: TaskDetail) => void;
   /** Absent if the model accepts no reference images. */
-  readonly onEdit?: (task: TaskDetail, index: number) => void;
+  readonly onContinue?: (task: TaskDetail, index: number) => void;
   readonly onReference?: (task: TaskDetail, index: number) => void;
   readonly onVary?: (task: TaskDetail, index: number) => void;
 }
@@ -34,13 +34,14 @@ export function imageUses(draft: Draft, settings: ImageSettings, choices: Choice
     );
   };
   const likeIt = { ...settings, size: REFERENCE_SHAPE };
-  const alone = (file: File) => ({ files: [file], overlay: null, varied: null, dropped: 0 });
+  const alone = (file: File) => ({ files: [file], overlay: null, varied: null, continued: null, dropped: 0 });
   return {
     onReuse,
-    onEdit: (task, index) =>
+    onContinue: (task, index) =>
       withImage(task, index, (file) => {
         const words = 'This image is now the reference. Describe what to change in the prompt.';
-        fill({ ...alone(file), settings: { ...likeIt, n: 1 } }, words, PROMPT_ID);
+        const continued = { file, taskId: task.id };
+        fill({ ...alone(file), continued, prompt: '', settings: { ...likeIt, n: 1 } }, words, PROMPT_ID);
       }),
     onReference: (task, index) =>
       withImage(task, index, (file) => {
@@ -84,10 +85,10 @@ interface UsesOfProps {
 }
 
 /** The uses of an image, starting with those that need the image itself. */
-function usesOf({ task, index, uses: { onEdit, onReference, onVary } }: UsesOfProps) {
+function usesOf({ task, index, uses: { onContinue, onReference, onVary } }: UsesOfProps) {
   if (!canBeReference(task, index)) return [];
   return [
-    { name: 'Edit this', icon: <IconBrush size={15} />, work: onEdit },
+    { name: 'Continue from this image', icon: <IconBrush size={15} />, work: onContinue },
     { name: 'Use as reference', icon: <IconPhotoPlus size={15} />, work: onReference },
     { name: 'Variations', icon: <IconSparkles size={15} />, work: onVary },
   ].flatMap(({ work, ...use }) => (work === undefined ? [] : [{ ...use, onClick: () => work(task, index) }]));

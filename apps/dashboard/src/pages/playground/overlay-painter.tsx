@@ -1,8 +1,28 @@
-import { Button, ColorSwatch, Group, SegmentedControl, Slider, Stack, Text, UnstyledButton } from '@mantine/core';
+import {
+  ActionIcon,
+  Button,
+  ColorSwatch,
+  Group,
+  SegmentedControl,
+  Slider,
+  Stack,
+  Text,
+  UnstyledButton,
+} from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
-import { useEffect, useLayoutEffect, useRef, useState, type PointerEvent } from 'react';
-import { IconArrowBackUp, IconArrowForwardUp, IconBrush, IconEraser } from '@tabler/icons-react';
+import { useEffect, useLayoutEffect, useRef, useState, type CSSProperties, type PointerEvent } from 'react';
+import {
+  IconArrowBackUp,
+  IconArrowForwardUp,
+  IconBrush,
+  IconEraser,
+  IconHandStop,
+  IconZoomIn,
+  IconZoomOut,
+} from '@tabler/icons-react';
 import { Dialog } from '../../parts/dialog.tsx';
+import { MAX_ZOOM, STEP, transformOf, WHOLE, zoomed } from '../../parts/pan-zoom.ts';
+import { usePanZoom } from '../../parts/use-pan-zoom.ts';
 import { MaskArea, type Area } from './mask-area.tsx';
 import type { Overlay } from './overlay.ts';
 
@@ -31,9 +51,10 @@ interface Line {
   readonly points: (readonly [x: number, y: number])[];
 }
 
-/** A brush stroke, a rectangle entered by keyboard, or what was painted before. */
+/** A brush stroke, a rectangle entered by keyboard, all that was not painted instead, or what was painted before. */
 type Stroke =
   | Line
+  | { readonly tool: 'invert' }
   | { readonly tool: Line['tool']; readonly color: string; readonly area: Area }
   | { readonly tool: 'brush'; readonly earlier: ImageBitmap; readonly kind: Overlay['kind'] };
 
@@ -50,6 +71,12 @@ const PAINT = COLORS[0][1];
 const STRENGTH = { mask: 0.6, markup: 1 };
 /** Widths of the brush, in percent of the image's shorter edge. */
 const WIDTHS = { mask: 8, markup: 1.5 };
+const MIN_WIDTH = 0.5;
+const MAX_WIDTH = 40;
+/** Edge of the canvas until the image is read. */
+const EMPTY = 300;
+/** A step of the keys [ and ]. */
+const WIDER = 1.25;
 
 const WORDS = {
   mask: {
@@ -105,7 +132,12 @@ function Painting({ file, kinds, overlay, onDone, onClose, onUnsaved }: Painting
   const [before, setBefore] = useState(NOTHING);
   const strokes = versions[at] ?? NOTHING;
   const isChanged = strokes !== before && strokes.length + before.length > 0;
-  const [tool, setTool] = useState<Line['tool']>('brush');
+  // `move` moves the image instead of painting, where there is no wheel or not enough room.
+  const [tool, setTool] = useState<Line['tool'] | 'move'>('brush');
+  const painter = tool === 'eraser' ? 'eraser' : 'brush';
+  const [view, setView] = useState(WHOLE);
+  const panZoom = usePanZoom({ view, onView: setView });
+  const [outline, setOutline] = useState<PointerPlace | null>(null);
   const [kind, setKind] = useState(
     overlay !== null && kinds.includes(overlay.kind) ? overlay.kind : (kinds[0] ?? 'mask'),
   );
@@ -155,17 +187,27 @@ function Painting({ file, kinds, overlay, onDone, onClose, onUnsaved }: Painting
     ],
     [],
   );
+  // Not in the fields, where these are characters.
+  useHotkeys([
+    ['[', () => setShare(Math.max(MIN_WIDTH, share / WIDER))],
+    [']', () => setShare(Math.min(MAX_WIDTH, share * WIDER))],
+  ]);
   const pointOf = (box: DOMRect, { clientX, clientY }: PointerPlace): readonly [number, number] => {
     const scale = (image?.width ?? box.width) / box.width;
     return [(clientX - box.left) * scale, (clientY - box.top) * scale];
   };
   const start = (event: PointerEvent<HTMLCanvasElement>) => {
     // One stroke at a time: ignores the palm next to a pen, a second finger, and the right button.
-    if (image === null || line.current !== null || !event.isPrimary || event.button !== 0) return;
+    if (image === null || tool === 'move' || line.current !== null || !event.isPrimary || event.button !== 0) return;
     event.currentTarget.setPointerCapture(event.pointerId);
     pointer.current = event.pointerId;
     const width = (Math.min(image.width, image.height) * share) / 100;
-    line.current = { tool, width, color, points: [pointOf(event.currentTarget.getBoundingClientRect(), event)] };
+    line.current = {
+      tool: painter,
+      width,
+      color,
+      points: [pointOf(event.currentTarget.getBoundingClientRect(), event)],
+    };
     show(event.currentTarget, image, [...strokes, line.current], kind);
   };
   const move = (event: PointerEvent<HTMLCanvasElement>) => {
@@ -178,7 +220,7 @@ function Painting({ file, kinds, overlay, onDone, onClose, onUnsaved }: Painting
   };
   // Erasing where nothing is painted changes nothing, so there is nothing to undo.
   const add = (stroke: Stroke) => {
-    if (strokes.length > 0 || stroke.tool === 'brush') change([...strokes, stroke]);
+    if (strokes.length > 0 || stroke.tool !== 'eraser') change([...strokes, stroke]);
   };
   const end = (event: PointerEvent<HTMLCanvasElement>) => {
     if (line.current === null || event.pointerId !== pointer.current) return;
@@ -209,19 +251,20 @@ function Painting({ file, kinds, overlay, onDone, onClose, onUnsaved }: Painting
         <SegmentedControl
           aria-label="Tool"
           value={tool}
-          onChange={(value) => setTool(value === 'eraser' ? 'eraser' : 'brush')}
+          onChange={(value) => setTool(value === 'eraser' || value === 'move' ? value : 'brush')}
           data={[
             { value: 'brush', label: <Tool icon={<IconBrush size={15} />} name="Brush" /> },
             { value: 'eraser', label: <Tool icon={<IconEraser size={15} />} name="Eraser" /> },
+            { value: 'move', label: <Tool icon={<IconHandStop size={15} />} name="Move" /> },
           ]}
         />
         <Group gap="xs" flex={1} miw={180} maw={280} wrap="nowrap">
           <Text size="sm">Size</Text>
           <Slider
             flex={1}
-            min={0.5}
-            step={0.5}
-            max={40}
+            min={MIN_WIDTH}
+            step={MIN_WIDTH}
+            max={MAX_WIDTH}
             value={share}
             onChange={setShare}
             label={null}
@@ -272,23 +315,63 @@ function Painting({ file, kinds, overlay, onDone, onClose, onUnsaved }: Painting
           >
             Clear
           </Button>
+          {kind === 'mask' && (
+            <Button variant="default" size="xs" onClick={() => add({ tool: 'invert' })}>
+              Invert
+            </Button>
+          )}
+        </Group>
+        <Group gap={4} wrap="nowrap" role="group" aria-label="Zoom">
+          <ActionIcon
+            variant="default"
+            aria-label="Zoom out"
+            {...onlyIf(view.zoom > 1)}
+            onClick={() => setView(zoomed(view, 1 / STEP))}
+          >
+            <IconZoomOut size={16} />
+          </ActionIcon>
+          <Text size="sm" className="numbers" w={48} ta="center" aria-live="polite">
+            {Math.round(view.zoom * 100)}%
+          </Text>
+          <ActionIcon
+            variant="default"
+            aria-label="Zoom in"
+            {...onlyIf(view.zoom < MAX_ZOOM)}
+            onClick={() => setView(zoomed(view, STEP))}
+          >
+            <IconZoomIn size={16} />
+          </ActionIcon>
         </Group>
       </Group>
-      <canvas
-        ref={canvas}
-        className="mask-canvas image-ground"
-        width={image?.width ?? 300}
-        height={image?.height ?? 300}
-        role="img"
-        aria-label={WORDS[kind].canvas}
-        tabIndex={-1}
-        data-autofocus
-        onPointerDown={start}
-        onPointerMove={move}
-        onPointerUp={end}
-        onPointerCancel={end}
-      />
-      <MaskArea tool={tool} onAdd={(area) => add({ tool, color, area })} />
+      <div
+        ref={panZoom.ref}
+        className="mask-view"
+        data-tool={tool}
+        style={boxOf(image?.width ?? EMPTY, image?.height ?? EMPTY)}
+        {...(tool === 'move' ? panZoom.handlers : {})}
+        onPointerMoveCapture={(event) => setOutline(event.pointerType === 'touch' ? null : placeOf(event))}
+        onPointerLeave={() => setOutline(null)}
+      >
+        <canvas
+          ref={canvas}
+          className="mask-canvas image-ground"
+          width={image?.width ?? EMPTY}
+          height={image?.height ?? EMPTY}
+          role="img"
+          aria-label={WORDS[kind].canvas}
+          tabIndex={-1}
+          data-autofocus
+          style={{ transform: transformOf(view) }}
+          onPointerDown={start}
+          onPointerMove={move}
+          onPointerUp={end}
+          onPointerCancel={end}
+        />
+        {outline !== null && tool !== 'move' && image !== null && (
+          <Outline at={outline} canvas={canvas.current} width={(Math.min(image.width, image.height) * share) / 100} />
+        )}
+      </div>
+      <MaskArea tool={painter} onAdd={(area) => add({ tool: painter, color, area })} />
       <Text size="sm" c="dimmed">
         {WORDS[kind].note}
       </Text>
@@ -300,6 +383,31 @@ function Painting({ file, kinds, overlay, onDone, onClose, onUnsaved }: Painting
       </Group>
     </Stack>
   );
+}
+
+/** The largest box in the shape of the image that fits, and is no larger than the image. */
+function boxOf(width: number, height: number): CSSProperties {
+  return { aspectRatio: width / height, width: `min(100%, ${width}px, calc(50vh * ${width / height}))` };
+}
+
+function placeOf({ clientX, clientY }: PointerPlace): PointerPlace {
+  return { clientX, clientY };
+}
+
+interface OutlineProps {
+  readonly at: PointerPlace;
+  readonly canvas: HTMLCanvasElement | null;
+  /** In pixels of the image. */
+  readonly width: number;
+}
+
+/** Where and how wide the brush would paint. */
+function Outline({ at: { clientX, clientY }, canvas, width }: OutlineProps) {
+  const box = canvas?.parentElement?.getBoundingClientRect();
+  if (!box || canvas === null) return null;
+  const edge = (width * canvas.getBoundingClientRect().width) / canvas.width;
+  const look = { left: clientX - box.left - edge / 2, top: clientY - box.top - edge / 2, width: edge, height: edge };
+  return <div className="brush-outline" aria-hidden style={look} />;
 }
 
 function Tool({ icon, name }: { readonly icon: React.ReactNode; readonly name: string }) {
@@ -333,6 +441,10 @@ function paint({ width, height }: ImageBitmap, strokes: readonly Stroke[], kind:
   context.lineCap = 'round';
   context.lineJoin = 'round';
   for (const stroke of strokes) {
+    if (stroke.tool === 'invert') {
+      if (kind === 'mask') invert(context, width, height);
+      continue;
+    }
     context.globalCompositeOperation = stroke.tool === 'eraser' ? 'destination-out' : 'source-over';
     if ('earlier' in stroke) {
       const { earlier } = stroke;
@@ -356,6 +468,12 @@ function paint({ width, height }: ImageBitmap, strokes: readonly Stroke[], kind:
     context.stroke();
   }
   return layer;
+}
+
+function invert(context: ReturnType<typeof contextOf>, width: number, height: number): void {
+  context.globalCompositeOperation = 'source-out';
+  context.fillStyle = PAINT;
+  context.fillRect(0, 0, width, height);
 }
 
 /** The transparent areas of a mask, as painted areas. */

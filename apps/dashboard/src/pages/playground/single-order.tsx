@@ -12,7 +12,7 @@ import { isDialogOpen } from '../../parts/dialog.tsx';
 import { Trouble } from '../../parts/page.tsx';
 import { quoteText } from '../../parts/quote.ts';
 import { distinctNames, overlayFile, snippetsOf } from '../../parts/snippets.ts';
-import type { ChangeDraft, Draft } from './draft.ts';
+import { turnsWith, type ChangeDraft, type Draft } from './draft.ts';
 import { FilledNote } from './filled-note.tsx';
 import { ImageHistory } from './image-history.tsx';
 import { imageUses } from './image-uses.tsx';
@@ -23,6 +23,7 @@ import { PromptField } from './prompt-field.tsx';
 import { choicesOf, fitted, likeOf, mostReferencesOf, orderOf, quotedOf, type ImageSettings } from './settings.ts';
 import { ModelField, SettingsFields } from './settings-fields.tsx';
 import { submit } from './submit.ts';
+import { Thread } from './thread.tsx';
 import { useImageSize } from './use-image-size.ts';
 
 const LOOK_EVERY_MS = 3_000;
@@ -60,7 +61,7 @@ export function SingleOrder({ draft, models, onChange: change }: SingleOrderProp
     mutationFn: () => submit(order, files, overlay, idempotencyKey),
     onSuccess: ({ task_id: id }) => {
       setAccepted(accepted + 1);
-      change({ taskId: id, filled: null });
+      change({ taskId: id, filled: null, turns: turnsWith(id, draft) });
       // On a phone, the result is below the form.
       result.current?.scrollIntoView({ block: 'nearest' });
       void queryClient.invalidateQueries({ queryKey: ['tasks'] });
@@ -146,6 +147,7 @@ export function SingleOrder({ draft, models, onChange: change }: SingleOrderProp
             uses={imageUses(draft, settings, choices, change)}
             onAgain={(id) => change({ taskId: id })}
           />
+          <Thread turns={draft.turns} current={taskId} onPick={(id) => change({ taskId: id })} />
           <ImageHistory current={taskId} onPick={(id) => change({ taskId: id })} />
         </Stack>
       </Grid.Col>
