@@ -16,6 +16,7 @@ import { Failed, NotFound } from './failed.tsx';
 import { CONSOLE } from '../api/place.ts';
 import { keepReturnAddress, takeReturnAddress } from './return-address.ts';
 import type { AuditFilters } from '../api/audit.ts';
+import type { RefusedFilters } from '../api/refused.ts';
 import type { DeliveryFilters } from '../api/webhooks.ts';
 import type { TaskFilters } from '../pages/tasks/task-filters.ts';
 import type { UsageFilters } from '../pages/usage/usage-filters.tsx';
@@ -99,6 +100,17 @@ const tasks = createRoute({
     to: text(search['to']),
   }),
   component: lazyRouteComponent(() => import('../pages/tasks/tasks.tsx'), 'TasksPage'),
+});
+const refused = createRoute({
+  getParentRoute: () => inside,
+  path: 'tasks/refused',
+  validateSearch: (search): RefusedFilters => ({
+    hours: text(search['hours']),
+    key: text(search['key']),
+    code: text(search['code']),
+    installation: text(search['installation']),
+  }),
+  component: lazyRouteComponent(() => import('../pages/refused/refused.tsx'), 'RefusedPage'),
 });
 const task = createRoute({
   getParentRoute: () => inside,
@@ -191,6 +203,7 @@ export const router = createRouter({
       keys,
       playground,
       tasks,
+      refused,
       task,
       usage,
       webhooks,

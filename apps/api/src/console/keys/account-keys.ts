@@ -6,6 +6,7 @@ import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import type { ApiKeyRow } from '#accounts/api-keys.js';
 import { NewKeyRepository } from '#accounts/new-key.repository.js';
 import { may } from '#accounts/person-rules.js';
+import { RefusedCallsRepository } from '#accounts/refused-calls.repository.js';
 import type { Transaction } from '#database/queryable.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import type { Session } from '#accounts/session-store.js';
@@ -33,6 +34,7 @@ export class AccountKeys {
     private readonly budgets: BudgetRepository,
     private readonly source: CatalogSource,
     private readonly defaults: AccountDefaults,
+    private readonly refused: RefusedCallsRepository,
   ) {}
 
   async list(who: Manager): Promise<KeyView[]> {
@@ -41,10 +43,12 @@ export class AccountKeys {
     const { currency } = this.source.current;
     const spends = await this.budgets.spentByKey(who.accountId, currency);
     const unpriced = await this.budgets.unpricedByKey(who.accountId);
+    const refused = await this.refused.totalByKey(who.accountId, new Date(Date.now() - 24 * HOUR_MS));
     const budgetOf = (id: string) => budgets.find(({ ownerId }) => ownerId === id);
-    return rows.map((row) =>
-      keyView(row, budgetOf(row.id), spentView(spends.get(row.id) ?? 0, unpriced.get(row.id), currency)),
-    );
+    return rows.map((row) => ({
+      ...keyView(row, budgetOf(row.id), spentView(spends.get(row.id) ?? 0, unpriced.get(row.id), currency)),
+      refused_24h: refused.get(row.id) ?? 0,
+    }));
   }
 
   /** The keys whose tasks the user may see. */

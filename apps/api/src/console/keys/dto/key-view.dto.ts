@@ -121,6 +121,12 @@ export class KeyView {
 
   @ApiProperty({ type: SpentView })
   spend!: SpentView;
+
+  @ApiProperty({
+    type: 'integer',
+    description: 'Calls of the last 24 hours that were refused before there was a task.',
+  })
+  refused_24h!: number;
 }
 
 /** Newest first, including ended keys; members see only their own. */
@@ -148,7 +154,7 @@ export class NewKeyView {
 }
 
 /** A key as the console's API shows it. */
-export function keyView(row: ApiKeyRow, budget: Budget | undefined, spend: SpentView): KeyView {
+export function keyView(row: ApiKeyRow, budget: Budget | undefined, spend: SpentView): Omit<KeyView, 'refused_24h'> {
   return {
     id: row.id,
     name: row.name,
