@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { findModel, servedNames } from '#catalog/catalog.js';
+import { cheapestImage } from '#billing/quote.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { AppError } from '#contract/app-error.js';
 import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
@@ -35,6 +37,7 @@ export class Accounts {
       require_two_factor: row.requireTwoFactor,
       limits: limitsView(row.limits),
       defaults,
+      key_defaults: this.defaults.ofKeys,
       default_response_format: row.defaultResponseFormat,
       created_at: row.createdAt.toISOString(),
       disabled_at: row.disabledAt?.toISOString() ?? null,
@@ -59,6 +62,7 @@ export class Accounts {
       ...billing,
       limits: limitsView(account.limits),
       defaults: this.defaults.view,
+      key_defaults: this.defaults.ofKeys,
     };
   }
 
@@ -105,14 +109,21 @@ export class Accounts {
 
   private async billing(accounts: readonly Account[]) {
     const ids = accounts.map(({ id }) => id);
-    const { currency } = this.source.current;
+    const { current } = this.source;
+    const { currency } = current;
+    const now = new Date();
+    const models = servedNames(current, 'image', now).flatMap((name) => findModel(current, name) ?? []);
+    const cheapest = cheapestImage(current, models, now);
     const [budgets, spends, unpriced] = await Promise.all([
       this.budgets.find(ids),
       this.budgets.spentThisMonth(ids, currency),
       this.budgets.unpricedThisMonth(ids),
     ]);
     return (id: string) => ({
-      budget: budgetView(budgets.find(({ ownerId }) => ownerId === id)),
+      budget: budgetView(
+        budgets.find(({ ownerId }) => ownerId === id),
+        cheapest,
+      ),
       spend: spentView(spends.get(id) ?? 0, unpriced.get(id), currency),
     });
   }

@@ -11,6 +11,7 @@ import { Mark } from '../../parts/mark.tsx';
 import { Empty, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { Spend } from '../../parts/spend.tsx';
+import { State } from '../../parts/state.tsx';
 import { When } from '../../parts/when.tsx';
 import { RevokeKey, RotateKey } from './key-actions.tsx';
 import { KeyForm } from './key-form.tsx';
@@ -112,6 +113,7 @@ function KeyTable({ keys, withCreators, onAct }: KeyTableProps) {
                   </Text>
                   {stateOf(key) !== 'active' && <Mark>{stateOf(key)}</Mark>}
                   {stateOf(key) === 'active' && key.replaced_by !== null && <Mark>rotated</Mark>}
+                  {stateOf(key) === 'active' && key.budget?.used_up === true && <State label="Used up" color="red" />}
                 </Group>
                 <Text ff="monospace" size="xs" c="dimmed">
                   {key.prefix}…

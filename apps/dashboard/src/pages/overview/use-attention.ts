@@ -17,6 +17,8 @@ export interface Notice {
   readonly link: Pick<LinkProps, 'to' | 'search'>;
   /** Its subject: a firing alert replaces a notice with the same subject. */
   readonly about?: string;
+  /** It says more than such an alert, and replaces it. */
+  readonly insists?: boolean;
 }
 
 const REFRESH_MS = 15_000;
@@ -49,7 +51,6 @@ export function useAttention(): Notice[] | undefined {
   if ([failures, keys, endpoints, account, providers, queue, catalog, alerts].some(({ isLoading }) => isLoading))
     return undefined;
   const firing = (alerts.data?.data ?? []).map(alertNotice);
-  const told = new Set(firing.map(({ about }) => about));
   const found = [
     ...(queue.data === undefined ? [] : queueNotices(queue.data)),
     ...(providers.data?.data ?? []).flatMap(providerNotices),
@@ -59,7 +60,10 @@ export function useAttention(): Notice[] | undefined {
     ...(keys.data?.data ?? []).flatMap(keyNotices),
     ...(endpoints.data?.data ?? []).flatMap(endpointNotices),
   ];
-  return [...firing, ...found.filter(({ about }) => about === undefined || !told.has(about))];
+  const insisting = new Set(found.filter(({ insists }) => insists).map(({ about }) => about));
+  const alerting = firing.filter(({ about }) => !insisting.has(about));
+  const told = new Set(alerting.map(({ about }) => about));
+  return [...alerting, ...found.filter(({ about }) => about === undefined || !told.has(about))];
 }
 
 function alertNotice(alert: Alert): Notice {
@@ -111,11 +115,17 @@ function failureNotices(failed: number): Notice[] {
 
 function budgetNotices(who: string, budget: ApiKey['budget'], link: Notice['link']): Notice[] {
   if (budget === null) return [];
+  const about = `budget ${who}`;
+  if (budget.used_up) {
+    const wait = budget.period === 'month' ? ', or wait for the next month (UTC)' : '';
+    const text = `${who} has used up its budget: its calls are refused. Raise the budget${wait}.`;
+    return [{ text, link, about, insists: true }];
+  }
   const share = Number(budget.amount) > 0 ? Number(budget.spent) / Number(budget.amount) : 1;
   if (share < NEARLY) return [];
   const used = share >= 1 ? 'all' : `${Math.floor(share * 100)}%`;
   const text = `${who} has used ${used} of its ${budget.period === 'month' ? 'monthly ' : ''}budget.`;
-  return [{ text, link, about: `budget ${who}` }];
+  return [{ text, link, about }];
 }
 
 function keyNotices({ name, budget, expires_at: end, revoked_at: revoked, replaced_by: successor }: ApiKey): Notice[] {
