@@ -9,14 +9,17 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const BATCH = 1_000;
 
-export type { RefusedCallsRow };
-
-/** The refused calls that a user may see. */
-export interface RefusedScope {
+/** Which refused calls. */
+export interface RefusedQuery {
   /** Absent: those of all accounts, and those without a valid key. */
   readonly accountId?: string | undefined;
   /** Only those of these keys; absent: those of all keys. */
   readonly keyIds?: readonly string[] | undefined;
+  /** Only minutes that end after this time. */
+  readonly since: Date;
+  /** A single key. */
+  readonly keyId?: string | undefined;
+  readonly code?: string | undefined;
 }
 
 interface RefusedNames {
@@ -26,14 +29,6 @@ interface RefusedNames {
 
 /** Refused calls with the names of their account and key. */
 export type NamedRefusals = Omit<RefusedCallsRow, 'minute'> & RefusedNames;
-
-export interface RefusedQuery extends RefusedScope {
-  /** Only minutes that end after this time. */
-  readonly since: Date;
-  /** A single key. */
-  readonly keyId?: string | undefined;
-  readonly code?: string | undefined;
-}
 
 /** The refused calls of a key with a code. */
 export interface RefusedGroup extends Omit<RefusedCallsRow, 'minute'> {

@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { FastifyInstance } from 'fastify';
-import { RefusedCallsRepository, type RefusedCallsRow } from '#accounts/refused-calls.repository.js';
+import type { RefusedCallsRow } from '#accounts/accounts.sql.js';
+import { RefusedCallsRepository } from '#accounts/refused-calls.repository.js';
 import type { AppError } from '#contract/app-error.js';
 import { publicCode } from '#contract/error-codes.js';
 import { Logger } from '#telemetry/logger.js';

@@ -5,7 +5,7 @@ export function TaskTabs() {
   return (
     <nav className="tabs" aria-label="Tasks and refused calls">
       <Link to="/tasks" className="tab" activeOptions={{ exact: true, includeSearch: false }}>
-        Tasks
+        Accepted
       </Link>
       <Link to="/tasks/refused" className="tab" activeOptions={{ includeSearch: false }}>
         Refused

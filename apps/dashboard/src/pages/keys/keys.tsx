@@ -98,7 +98,7 @@ function KeyTable({ keys, withCreators, onAct }: KeyTableProps) {
             <Table.Th>Last used</Table.Th>
             <Table.Th>Spent</Table.Th>
             <Table.Th>Limits</Table.Th>
-            <Table.Th>Refused (24 h)</Table.Th>
+            <Table.Th className="nowrap">Refused (24 h)</Table.Th>
             <Table.Th>Expires</Table.Th>
             <HiddenHead w={56}>Actions</HiddenHead>
           </Table.Tr>
