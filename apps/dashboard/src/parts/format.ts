@@ -9,6 +9,7 @@ const UNITS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
 ];
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
 
 /** "3 minutes ago", "in 2 days". */
@@ -20,6 +21,11 @@ export function fromNow(time: string, now = Date.now()): string {
 
 export function fullTime(time: string | number): string {
   return full.format(new Date(time));
+}
+
+/** "6:12 AM" of today, or "Nov 28, 2026, 6:12 AM". */
+export function clockTime(time: string): string {
+  return localDay(time) === localDay(Date.now()) ? clock.format(new Date(time)) : fullTime(time);
 }
 
 export function dayOf(time: string): string {

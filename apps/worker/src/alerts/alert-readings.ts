@@ -7,8 +7,11 @@ import {
   failureReading,
   providerReading,
   waitReading,
+  webhookReading,
   type AlertReading,
 } from '#notifications/alerts/alert-words.js';
+import { DeliveryRecords } from '#notifications/deliveries/delivery-records.js';
+import { EndpointStore, shownUrl } from '#notifications/endpoint-store.js';
 import { serverId } from '#providers/provider-entry.js';
 import { LimiterState } from '#routing/limiter-state.js';
 import { ProviderSwitches } from '#routing/provider-switches.js';
@@ -28,6 +31,8 @@ export class AlertReadings {
     private readonly wait: QueueWait,
     private readonly limiter: LimiterState,
     private readonly switches: ProviderSwitches,
+    private readonly endpoints: EndpointStore,
+    private readonly records: DeliveryRecords,
     private readonly config: TasksConfig,
   ) {}
 
@@ -36,6 +41,8 @@ export class AlertReadings {
     switch (rule.kind) {
       case 'budget':
         return await this.ofBudgets(rule);
+      case 'webhook_failing':
+        return await this.ofWebhooks(rule);
       case 'provider_down':
         return await this.ofProviders();
       case 'queue_wait':
@@ -61,6 +68,18 @@ export class AlertReadings {
     const acceptedSince = new Date(since.getTime() - this.config.deadlineMs - MINUTE_MS);
     const account = overall ? undefined : { id: rule.accountId, acceptedSince };
     return [failureReading(await this.tasks.outcomesSince(since, account), rule, overall)];
+  }
+
+  /** The account's endpoints that are on. */
+  private async ofWebhooks({ accountId }: AlertRule): Promise<AlertReading[]> {
+    const endpoints = (await this.endpoints.list(accountId)).filter(({ disabledAt }) => disabledAt === null);
+    const failing = endpoints.filter(({ failingSince }) => failingSince !== null).map(({ id }) => id);
+    const records = failing.length === 0 ? [] : await this.records.ofEndpoints(accountId, failing);
+    return endpoints.map(({ id, url, failingSince }) => {
+      const { delivered = 0, failed = 0, retrying = 0 } = records.find(({ endpointId }) => endpointId === id) ?? {};
+      const undelivered = { count: failed + retrying, of: delivered + failed + retrying };
+      return webhookReading({ id, address: shownUrl(url), failingSince, undelivered });
+    });
   }
 
   /** The wait in the queue. Without Redis there is no prediction, and only the measured wait counts. */

@@ -8,7 +8,8 @@ import { ownAccountQuery } from '../../api/team-queries.ts';
 import type { ApiKey } from '../../api/types.ts';
 import { endpointsQuery, type Endpoint } from '../../api/webhooks.ts';
 import { causeOf } from '../../parts/alert-words.ts';
-import { duration, fromNow } from '../../parts/format.ts';
+import { clockTime, duration, fromNow } from '../../parts/format.ts';
+import { undeliveredOf } from '../../parts/webhook-words.ts';
 import { healthOf } from '../operation/provider-health.ts';
 
 /** A problem that needs attention, with a link. */
@@ -67,7 +68,9 @@ export function useAttention(): Notice[] | undefined {
 }
 
 function alertNotice(alert: Alert): Notice {
-  return { text: `${alert.title}.`, link: causeOf(alert), about: `${alert.kind} ${alert.subject}` };
+  const { acknowledged_by: by } = alert;
+  const text = `${alert.title}${by === null ? '' : ` (acknowledged by ${by})`}.`;
+  return { text, link: causeOf(alert), about: `${alert.kind} ${alert.subject}` };
 }
 
 function queueNotices({ workers, oldest_waiting_seconds: waits }: Queue): Notice[] {
@@ -138,9 +141,18 @@ function keyNotices({ name, budget, expires_at: end, revoked_at: revoked, replac
   ];
 }
 
-function endpointNotices({ url, disabled_at: disabled, disabled_reason: reason, recent }: Endpoint): Notice[] {
+function endpointNotices({
+  url,
+  disabled_at: disabled,
+  disabled_reason: reason,
+  failing_since,
+  recent,
+}: Endpoint): Notice[] {
   const link = { to: '/webhooks' } as const;
-  if (reason === 'gone') return [{ text: `Webhook endpoint ${url} answered 410 and was disabled.`, link }];
-  if (disabled !== null || recent === null || recent.failed === 0 || recent.delivered > 0) return [];
-  return [{ text: `Deliveries to webhook endpoint ${url} fail.`, link }];
+  const address = url.split('?', 1)[0] ?? url;
+  if (reason === 'gone') return [{ text: `Webhook endpoint ${address} answered 410 and was disabled.`, link }];
+  if (disabled !== null || failing_since === null) return [];
+  const counts = recent === null ? '' : `: ${undeliveredOf(recent)}`;
+  const text = `Webhook endpoint ${address} has been failing since ${clockTime(failing_since)}${counts}.`;
+  return [{ text, link, about: `webhook_failing ${address}` }];
 }
