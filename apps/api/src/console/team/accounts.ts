@@ -6,6 +6,8 @@ import { AppError } from '#contract/app-error.js';
 import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { AccountStore, newAccountId, type Account } from '#accounts/account-store.js';
+import { AlertRuleRepository } from '#notifications/alerts/alert-rule.repository.js';
+import { alertKindsFor } from '#notifications/alerts/alert-settings.js';
 import { TaskFigures } from '#tasks/reading/task-figures.js';
 import { accountLimits, type AccountChangeBody, type NewAccountBody } from './dto/account-bodies.dto.js';
 import { AccountDefaults, limitsView } from '../keys/account-defaults.js';
@@ -22,6 +24,7 @@ export class Accounts {
     private readonly accounts: AccountStore,
     private readonly defaults: AccountDefaults,
     private readonly figures: TaskFigures,
+    private readonly rules: AlertRuleRepository,
   ) {}
 
   /** All accounts, or the one with this id. */
@@ -79,6 +82,7 @@ export class Accounts {
     // First, because it may fail: a budget without an account is harmless, an account without its budget is not.
     if (budget) await this.budgets.set({ ownerId: id, owner: 'account' }, budget);
     await this.accounts.create(id, name, accountLimits(body));
+    await this.rules.turnOnUsual(id, alertKindsFor(false));
     return id;
   }
 
