@@ -75,7 +75,13 @@ describe('names that users give', () => {
   });
 
   it('may lead messages to this machine over plain http, if it is allowed at all', async () => {
-    const message = { headers: {}, body: '{}', timeoutMs: 5_000, signal: new AbortController().signal, plainLoopback: true };
+    const message = {
+      headers: {},
+      body: '{}',
+      timeoutMs: 5_000,
+      signal: new AbortController().signal,
+      plainLoopback: true,
+    };
     const post = (env?: Record<string, string>) =>
       new PublicPoster(config(env)).post(`http://127.0.0.1:${port}/`, message);
     expect(await post()).toEqual({ status: 200, text: 'bytes' });
