@@ -13,6 +13,7 @@ import { OpenIdPeople } from './openid-people.js';
 import { PasskeyStore } from './passkey-store.js';
 import { Passwords } from './passwords.js';
 import { PersonStore } from './person-store.js';
+import { RefusedCallsRepository } from './refused-calls.repository.js';
 import { SECOND_FACTORS, SecondFactorStore } from './second-factor-store.js';
 import { SavedViews } from './saved-views.js';
 import { SessionStore } from './session-store.js';
@@ -32,6 +33,7 @@ const parts = [
   PasskeyStore,
   SecondFactorStore,
   AuditLog,
+  RefusedCallsRepository,
 ];
 
 const sealer = {

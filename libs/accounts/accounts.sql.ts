@@ -18,3 +18,34 @@ export async function touchKeys(database: Queryable, ids: readonly string[]): Pr
     [ids],
   );
 }
+
+/** A number of refused calls; `minute` is its start. */
+export interface RefusedCallsRow {
+  readonly minute: Date;
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly code: string;
+  readonly status: number;
+  readonly count: number;
+}
+
+/** Adds numbers of refused calls to those that this and other processes have written. */
+export async function addRefusedCalls(database: Queryable, rows: readonly RefusedCallsRow[]): Promise<void> {
+  // Raw: Prisma can't add to many rows in one statement. Sorted, so that two processes never wait for each other's rows.
+  await database.query(
+    `INSERT INTO refused_calls (minute, account_id, key_id, code, status, count)
+     SELECT * FROM unnest($1::timestamptz[], $2::text[], $3::text[], $4::text[], $5::int[], $6::int[])
+       AS added (minute, account_id, key_id, code, status, count)
+     ORDER BY minute, account_id, key_id, code, status
+     ON CONFLICT (minute, account_id, key_id, code, status)
+       DO UPDATE SET count = refused_calls.count + excluded.count`,
+    [
+      rows.map(({ minute }) => minute),
+      rows.map(({ accountId }) => accountId),
+      rows.map(({ keyId }) => keyId),
+      rows.map(({ code }) => code),
+      rows.map(({ status }) => status),
+      rows.map(({ count }) => count),
+    ],
+  );
+}

@@ -118,9 +118,15 @@ export const AUDIT_ACTIONS = {
     kind: 'webhooks',
     sentence: ({ text }) => `resent a webhook${withDetail(text('url'), (url) => ` to “${url}”`)}`,
   },
+  'webhook_deliveries.resent': {
+    kind: 'webhooks',
+    sentence: ({ name, text }) =>
+      `resent ${text('count') === '1' ? 'a failed webhook' : `${text('count') ?? 'all'} failed webhooks`} to ${name}`,
+  },
   'alert_rule.enabled': { kind: 'alerts', sentence: ({ name }) => `turned on the alert ${name}` },
   'alert_rule.changed': { kind: 'alerts', sentence: ({ name }) => `changed the alert ${name}` },
   'alert_rule.disabled': { kind: 'alerts', sentence: ({ name }) => `turned off the alert ${name}` },
+  'alert.acknowledged': { kind: 'alerts', sentence: ({ name }) => `acknowledged the alert ${name}` },
   'alert_channel.added': { kind: 'alerts', sentence: ({ name }) => `added the alert channel ${name}` },
   'alert_channel.removed': { kind: 'alerts', sentence: ({ name }) => `removed the alert channel ${name}` },
   'alert_channel.tested': { kind: 'alerts', sentence: ({ name }) => `sent a test to the alert channel ${name}` },

@@ -1,6 +1,6 @@
 import { parseCatalog } from '#catalog/parse-catalog.js';
 import type { ModelEntry } from '#catalog/catalog.js';
-import { chatPrices, quoteImage, tokenCost } from './quote.js';
+import { chatPrices, cheapestImage, quoteImage, tokenCost } from './quote.js';
 
 const CATALOG = parseCatalog(
   `currency: EUR
@@ -39,6 +39,23 @@ const ASKED = { pixels: { width: 2048, height: 1152 }, resolution: '2k', quality
 const modelOf = (name: string): ModelEntry => CATALOG.models.get(name) as ModelEntry;
 const quote = (name: string, at: Date, changes: Partial<Parameters<typeof quoteImage>[2]> = {}) =>
   quoteImage(CATALOG, modelOf(name), { ...ASKED, ...changes }, at);
+
+describe('the cheapest image', () => {
+  const cheapest = (names: readonly string[], at = SPRING) => cheapestImage(CATALOG, names.map(modelOf), at);
+
+  it('is the lowest price of any tier and quality of the models', () => {
+    expect(cheapest(['priced'])).toBe(20_000);
+    expect(cheapest(['priced', 'metered'])).toBe(20_000);
+    expect(cheapest(['sold'], SUMMER)).toBe(1_000_000);
+  });
+
+  it('is free with a free model, and unknown where no price limits any of them', () => {
+    expect(cheapest(['priced', 'free'])).toBe(0);
+    expect(cheapest(['metered', 'mixed'])).toBeUndefined();
+    expect(cheapest(['priced'], BEFORE)).toBeUndefined();
+    expect(cheapest([])).toBeUndefined();
+  });
+});
 
 describe('the quote of an image', () => {
   it.each([

@@ -64,6 +64,19 @@ export function quoteImage(catalog: Catalog, model: ModelEntry, options: PricedO
   };
 }
 
+/**
+ * The lowest price of an image of these models in millionths, 0 if one of them is free; undefined if none has a known
+ * price that limits it.
+ */
+export function cheapestImage(catalog: Catalog, models: readonly ModelEntry[], at: Date): number | undefined {
+  const prices = models.flatMap((model) => {
+    if (isFreeModel(catalog, model)) return [0];
+    const tiers = Object.values(priceAt(model, at)?.images?.perImage ?? {});
+    return tiers.flatMap((byQuality) => Object.values(byQuality));
+  });
+  return prices.length === 0 ? undefined : prices.reduce((least, price) => Math.min(least, price));
+}
+
 /** The price of a chat that starts at a time; null when it is free, undefined when the price is unknown. */
 export function chatPrices(catalog: Catalog, model: ModelEntry, at: Date): TokenPrices | null | undefined {
   return isFreeModel(catalog, model) ? null : priceAt(model, at)?.tokens;

@@ -3,7 +3,14 @@ export const ALERT_MESSAGES = ['alert.firing', 'alert.resolved', 'alert.test'] a
 export type AlertMessageType = (typeof ALERT_MESSAGES)[number];
 
 /** The conditions that raise alerts. */
-export const ALERT_KINDS = ['budget', 'failure_rate', 'provider_down', 'queue_wait', 'overall_failure_rate'] as const;
+export const ALERT_KINDS = [
+  'budget',
+  'failure_rate',
+  'webhook_failing',
+  'provider_down',
+  'queue_wait',
+  'overall_failure_rate',
+] as const;
 export type AlertKind = (typeof ALERT_KINDS)[number];
 
 /** How alerts are delivered: an ordinary webhook, one in Slack's format, or email. */

@@ -22,6 +22,8 @@ export interface PostedMessage {
   /** From opening the connection to the end of the response, in ms. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Whether a receiver on this machine may have plain http. */
+  readonly plainLoopback?: boolean;
 }
 
 /**
@@ -37,7 +39,7 @@ export type PostResult =
   | { readonly failure: 'timeout' | 'tls' | 'unreachable'; readonly cause: unknown };
 
 /**
- * Sends messages to https URLs that users gave. Reaches only public and allowed addresses, checked when it connects,
+ * Sends messages to https URLs that users gave, and to http ones of this machine where the message says so. Reaches only public and allowed addresses, checked when it connects,
  * and follows no redirects.
  */
 @Injectable()
@@ -50,11 +52,11 @@ export class PublicPoster {
   /** Throws only the signal's reason, when it aborts. */
   async post(text: string, message: PostedMessage): Promise<PostResult> {
     message.signal.throwIfAborted();
-    const { timeoutMs } = message;
+    const { timeoutMs, plainLoopback = false } = message;
     const late = timeLimit(timeoutMs);
     const agent = checkedAgent(this.config, this.network, { connectTimeoutMs: timeoutMs, bodyTimeoutMs: timeoutMs });
     try {
-      const url = assertPublicUrlShape(text, this.config, { httpsOnly: true });
+      const url = assertPublicUrlShape(text, this.config, { httpsOnly: plainLoopback ? 'or_loopback' : true });
       const signal = AbortSignal.any([message.signal, late]);
       const headers = { 'user-agent': 'Darkroom', ...message.headers };
       const { dispatcher } = agent;

@@ -1,7 +1,7 @@
 import { loadConfig } from '#config/load-config.js';
 import { AppError } from '#contract/app-error.js';
 import { EgressConfig } from './egress.config.js';
-import { assertPublicUrlShape, publicUrlProblem } from './public-url.js';
+import { assertPublicUrlShape, publicUrlProblem, receiverUrlProblem } from './public-url.js';
 
 const [config] = loadConfig([EgressConfig] as const, { NODE_ENV: 'production' });
 
@@ -81,6 +81,20 @@ describe('assertPublicUrlShape', () => {
       'The URL must start with https://.',
     );
     expect(publicUrlProblem('https://files.example/', config, { httpsOnly: true })).toBeUndefined();
+  });
+
+  it('lets receivers on this machine have plain http, if it may be reached at all', () => {
+    const [allowing] = loadConfig([EgressConfig] as const, { EGRESS_ALLOW_CIDRS: '127.0.0.0/8,::1/128,10.0.0.0/8' });
+    for (const url of ['http://127.0.0.1/a', 'http://localhost/a', 'http://[::1]/a']) {
+      expect(receiverUrlProblem(url, allowing)).toBeUndefined();
+      expect(receiverUrlProblem(url, config)).toMatch(/public address/);
+      expect(publicUrlProblem(url, allowing, { httpsOnly: true })).toMatch(/https/);
+      const production = { allowCidrs: allowing.allowCidrs, ports: allowing.ports, nodeEnv: 'production' };
+      expect(receiverUrlProblem(url, production)).toMatch(/public address/);
+    }
+    for (const url of ['http://10.0.0.1/a', 'http://files.example/a', 'http://localhost.example/a']) {
+      expect(receiverUrlProblem(url, allowing)).toBe('The URL must start with https://.');
+    }
   });
 
   it('refuses bad settings by name', () => {

@@ -13,8 +13,11 @@ type ShapeConfig = Pick<EgressConfig, 'allowCidrs' | 'nodeEnv' | 'ports'>;
 
 /** Requirements on a URL in addition to being public. */
 export interface UrlShape {
-  /** Rejects plain http: for callbacks, and for redirects from https. */
-  readonly httpsOnly?: boolean;
+  /**
+   * Rejects plain http: for callbacks, and for redirects from https. `or_loopback`: but not to this machine, where
+   * nobody else reads along; it is reached only outside of production, if EGRESS_ALLOW_CIDRS allows it.
+   */
+  readonly httpsOnly?: boolean | 'or_loopback';
 }
 
 /**
@@ -31,7 +34,8 @@ export function assertPublicUrlShape(text: string, config: ShapeConfig, shape: U
 export function publicUrlProblem(text: string, config: ShapeConfig, shape: UrlShape = {}): string | undefined {
   const url = parse(text);
   if (url === undefined) return 'The URL is malformed.';
-  const schemes = shape.httpsOnly === true ? ['https:'] : ['http:', 'https:'];
+  const isHttpsOnly = shape.httpsOnly === 'or_loopback' ? !isLoopback(url) : shape.httpsOnly === true;
+  const schemes = isHttpsOnly ? ['https:'] : ['http:', 'https:'];
   if (!schemes.includes(url.protocol)) return `The URL must start with ${schemes.join('// or ')}//.`;
   if (url.username !== '' || url.password !== '') return 'The URL must not contain a user name or password.';
   const port = url.port !== '' ? url.port : url.protocol === 'https:' ? '443' : '80';
@@ -41,10 +45,10 @@ export function publicUrlProblem(text: string, config: ShapeConfig, shape: UrlSh
   return hostProblem(url, new AddressRules(config));
 }
 
-/** Like publicUrlProblem, for a URL that a user enters to get webhooks or alerts: https only, and not as long. */
+/** Like publicUrlProblem, for a URL that a user enters to get webhooks or alerts: https, or loopback, and not as long. */
 export function receiverUrlProblem(text: string, config: ShapeConfig): string | undefined {
   if (text.length > RECEIVER_URL_LENGTH) return 'The URL is too long.';
-  return publicUrlProblem(text, config, { httpsOnly: true });
+  return publicUrlProblem(text, config, { httpsOnly: 'or_loopback' });
 }
 
 function parse(text: string): URL | undefined {
@@ -63,6 +67,11 @@ function hostProblem(url: URL, rules: AddressRules): string | undefined {
 function literalAddress(url: URL): string | undefined {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   return ipaddr.isValid(host) ? host : undefined;
+}
+
+function isLoopback(url: URL): boolean {
+  const address = literalAddress(url);
+  return address === undefined ? localName(url) !== undefined : ipaddr.parse(address).range() === 'loopback';
 }
 
 function localName(url: URL): string | undefined {

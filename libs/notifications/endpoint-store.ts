@@ -20,6 +20,8 @@ export interface WebhookEndpoint {
   readonly disabledAt: Date | null;
   /** `gone`: it answered 410. `owner`: it was switched off. */
   readonly disabledReason: 'gone' | 'owner' | null;
+  /** Since when every attempt has failed; null = it works, as far as is known. */
+  readonly failingSince: Date | null;
 }
 
 /** Where an account's alerts are sent. */
@@ -46,6 +48,7 @@ const ENDPOINT_COLUMNS = {
   createdAt: true,
   disabledAt: true,
   disabledReason: true,
+  failingSince: true,
 } as const;
 const CHANNEL_COLUMNS = { id: true, url: true, channel: true, createdAt: true, disabledAt: true } as const;
 
@@ -173,7 +176,12 @@ export class EndpointStore {
 
   /** Switches it on; its pending deliveries continue. False when the account has no such endpoint. */
   async enable(accountId: string, id: string): Promise<boolean> {
-    return await this.update(accountId, id, { disabledAt: null, disabledReason: null, timeouts: 0 });
+    return await this.update(accountId, id, {
+      disabledAt: null,
+      disabledReason: null,
+      timeouts: 0,
+      failingSince: null,
+    });
   }
 
   /** Switches it off: it gets nothing new, and its pending deliveries fail when due. False when there is none. */

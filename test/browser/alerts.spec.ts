@@ -40,7 +40,14 @@ describe('alerts and usage in a browser', () => {
 
   it('adds a channel, says what is wrong with a private address, and shows how a test went', async () => {
     await page().getByRole('link', { name: 'Alerts' }).click();
-    await page().getByText('All alerts are off.').waitFor();
+    await page().getByText('No alerts are firing.').waitFor();
+    // What everybody needs to know is on from the start.
+    for (const name of ['Budget threshold', 'Webhook failing', 'Provider down', 'Queue wait'])
+      await button(`Turn off ${name}`).waitFor();
+    await button('Turn on Failure rate of all accounts').waitFor();
+    await region('Rules')
+      .getByText('When the account or a key reaches 80% or 100% of its budget. Shown only in the console')
+      .waitFor();
     await page().getByText('No channels yet').waitFor();
     await page().getByText('No past alerts').waitFor();
     expect(await screen.inspect('alerts-empty')).toEqual([]);
@@ -86,6 +93,7 @@ describe('alerts and usage in a browser', () => {
     await thresholds.fill('70, 90');
     await button('Save').click();
     await region('Rules').getByText('When the account or a key reaches 70% or 90% of its budget.').waitFor();
+    await button('Turn off Budget threshold').click();
     await spend(9_500_000);
     await button('Turn on Budget threshold').press('Enter');
     await button('Turn off Budget threshold').waitFor();
@@ -108,6 +116,17 @@ describe('alerts and usage in a browser', () => {
     const notices = region('Needs attention').getByRole('link', { name: /This account has used/ });
     await notices.first().waitFor();
     expect(await notices.allTextContents()).toEqual(['This account has used 95% of its budget.']);
+    await open('/alerts');
+    await button('Acknowledge: This account has used 95% of its budget').click();
+    await page().getByText('Alert acknowledged.').waitFor();
+    await region('Firing now')
+      .getByText('Acknowledged by Ada just now. Not repeated until it has ended and fires again.')
+      .waitFor();
+    expect(await screen.inspect('alerts-acknowledged')).toEqual([]);
+    await open('/');
+    await region('Needs attention')
+      .getByRole('link', { name: 'This account has used 95% of its budget (acknowledged by Ada).' })
+      .waitFor();
     // It fires on for a while after its cause is over, and says until when.
     await spend(0);
     const isClearing = async () =>
@@ -134,11 +153,7 @@ describe('alerts and usage in a browser', () => {
     expect(await screen.inspect('alerts-past')).toEqual([]);
     // On a phone, no cell is hidden or cut off, and a message covers nothing at the bottom.
     await page().setViewportSize({ width: 390, height: 844 });
-    await region('Rules')
-      .getByRole('row')
-      .filter({ hasText: 'Queue wait' })
-      .getByText('Off', { exact: true })
-      .waitFor();
+    await region('Rules').getByRole('row').filter({ hasText: 'Queue wait' }).getByText('On', { exact: true }).waitFor();
     const isWhole = `[...document.querySelectorAll('main td')].every((cell) => cell.getBoundingClientRect().right <= innerWidth)`;
     expect(await waitUntil(() => page().evaluate<boolean>(isWhole), { timeoutMs: 10_000 })).toBe(true);
     await button(/^Actions for Slack/).click();
@@ -149,7 +164,8 @@ describe('alerts and usage in a browser', () => {
     await page().setViewportSize({ width: 1280, height: 860 });
     await page().getByText('No channels yet').waitFor();
     await open('/audit?kind=alerts');
-    await page().getByText('turned off the alert “budget”').waitFor();
+    await page().getByText('turned off the alert “budget”').first().waitFor();
+    await page().getByText('acknowledged the alert “This account has used 95% of its budget”').waitFor();
     await page()
       .getByText(/added the alert channel “https:\/\/127.0.0.1:\d+\/…lack”/)
       .waitFor();

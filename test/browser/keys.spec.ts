@@ -149,7 +149,7 @@ describe('keys of members, admins and operators in a browser', () => {
     await button(grace, 'Actions for script of Mo').click();
     await grace.page.getByRole('menuitem', { name: 'Edit' }).click();
     await button(grace, 'Rate limits and priority').click();
-    await grace.page.getByText('Leave blank for the default; at most 30 (account limit)').waitFor();
+    await grace.page.getByText('Leave blank for the default (30); at most 30 (account limit)').waitFor();
     await field(grace, 'Requests per minute').fill('10');
     await grace.page.getByLabel('Budget', { exact: true }).fill('5');
     expect(await grace.inspect('key-form-limits')).toEqual([]);

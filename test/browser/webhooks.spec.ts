@@ -105,10 +105,15 @@ describe('webhooks and the audit log in a browser', () => {
     receiver.answer(SENT_PATH, (response) => response.writeHead(503).end('{"error":"<b>disk full</b>"}'));
     const bad = await submit();
     await receiver.arrived(SENT_PATH, 3);
-    await delivery(/Pending Task completed/).click();
+    await delivery(/Retrying Task completed/).click();
     await page().getByText('Answered 503').waitFor();
     await page().getByText('{"error":"<b>disk full</b>"}', { exact: true }).waitFor();
     await page().getByText('Next attempt in 9 minutes.').waitFor();
+    await delivery(/Failed once, next try at \d+:\d+/).waitFor();
+    const row = page().getByRole('region', { name: 'Endpoints' }).getByRole('row').nth(1);
+    await row.getByText(/^Failing since \d+:\d+/).waitFor();
+    await row.getByText('1 of 3 deliveries failed in 24 hours').waitFor();
+    expect(await row.getByText('Active', { exact: true }).count()).toBe(0);
     await page().getByRole('link', { name: bad }).waitFor();
     await button('Show payload').click();
     const payload = page().getByLabel('payload', { exact: true });
@@ -120,7 +125,7 @@ describe('webhooks and the audit log in a browser', () => {
     // On a phone, the time stands below what was sent, which has the width.
     await page().setViewportSize({ width: 390, height: 844 });
     const leftOf = async (text: RegExp) =>
-      (await delivery(/Pending Task completed/)
+      (await delivery(/Retrying Task completed/)
         .getByText(text)
         .boundingBox())!.x;
     const isBelow = async () => (await leftOf(/^(just now|.* ago)$/)) === (await leftOf(/^Task completed$/));
@@ -132,7 +137,7 @@ describe('webhooks and the audit log in a browser', () => {
       .getByRole('heading', { level: 1, name: /^(?!Webhooks$|Task$)/ })
       .waitFor();
     await page()
-      .getByRole('button', { name: /Pending Task completed/ })
+      .getByRole('button', { name: /Retrying Task completed/ })
       .click();
     await page().getByText('{"error":"<b>disk full</b>"}', { exact: true }).waitFor();
     expect(await screen.inspect('task-webhooks')).toEqual([]);
@@ -154,6 +159,32 @@ describe('webhooks and the audit log in a browser', () => {
     await delivery(/Delivered Test/).waitFor();
   });
 
+  it('names an endpoint that fails on the overview, and sends all of it again at once', async () => {
+    receiver.answer(SENT_PATH, 500);
+    await submit();
+    await receiver.arrived(SENT_PATH, 5);
+    await open('/');
+    const notice = page()
+      .getByRole('region', { name: 'Needs attention' })
+      .getByRole('link', { name: /has been failing since/ });
+    await notice.waitFor();
+    expect(await notice.textContent()).toMatch(/: 1 of 4 deliveries failed in 24 hours\.$/);
+    expect(await notice.textContent()).not.toContain('token=abc');
+    expect(await screen.inspect('overview-webhook-failing')).toEqual([]);
+    await notice.click();
+    receiver.answer(SENT_PATH, 200);
+    await button(/^Resend all failed deliveries to /).click();
+    await page().getByRole('dialog', { name: 'Resend all failed deliveries?' }).waitFor();
+    expect(await screen.inspect('webhook-resend-all')).toEqual([]);
+    await button('Resend all').click();
+    await page().getByText('Resending 1 delivery.').waitFor();
+    await receiver.arrived(SENT_PATH, 6);
+    const row = page().getByRole('region', { name: 'Endpoints' }).getByRole('row').nth(1);
+    await row.getByText('Active', { exact: true }).waitFor();
+    await row.getByText('4 of 4 delivered').waitFor();
+    expect(await button(/^Resend all failed deliveries to /).count()).toBe(0);
+  });
+
   it('rotates the secret, and says how long the old one is valid', async () => {
     await button('Rotate').click();
     const hours = page().getByLabel('Hours the old secret keeps working');
@@ -169,7 +200,7 @@ describe('webhooks and the audit log in a browser', () => {
       .waitFor();
     const secret = (await page().getByTestId('webhook-secret').textContent())!;
     await menu('Send test event');
-    const [, , , , test] = await receiver.arrived(SENT_PATH, 5);
+    const [, , , , , , test] = await receiver.arrived(SENT_PATH, 7);
     expect(String(test!.headers['webhook-signature']).split(' ')).toHaveLength(2);
     expect(verified(test!, secret)).toMatchObject({ type: 'webhook.test' });
     expect(await screen.inspect('webhook-rotated')).toEqual([]);
@@ -202,6 +233,7 @@ describe('webhooks and the audit log in a browser', () => {
     await said(`removed the webhook endpoint “${shown}”`).waitFor();
     await said('rotated the signing secret; the old one works for 48 more hours').waitFor();
     await said(`resent a webhook to “${shown}”`).waitFor();
+    await said(`resent a failed webhook to “${shown}”`).waitFor();
     await said(`added the webhook endpoint “${shown}”`).click();
     await page().getByText('webhook_endpoint.added').waitFor();
     await page().getByText('image.task.completed, image.task.failed').waitFor();

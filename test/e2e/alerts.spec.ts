@@ -104,7 +104,10 @@ describe('alerts', () => {
   it('of budgets fire once with two workers, are told again at the next threshold, and once more when over', async () => {
     const channels = [await add('/budget?token=abc'), await add('/slack', 'slack')];
     await budget(5_500_000);
-    expect(await set('budget', { enabled: true })).toMatchObject({ enabled: true, thresholds: [50, 80, 100] });
+    expect(await set('budget', { enabled: true, thresholds: [100, 50, 80] })).toMatchObject({
+      enabled: true,
+      thresholds: [50, 80, 100],
+    });
     const [first] = await room.receiver.arrived('/budget?token=abc');
     expect(toldOf(first!)).toEqual({
       id: expect.stringMatching(/^evt_/),
@@ -179,8 +182,22 @@ describe('alerts', () => {
     await sql(`UPDATE alert_events SET notified_at = notified_at - interval '2 minutes' WHERE state = 'firing'`);
     const [first, again] = await room.receiver.arrived('/repeat', 2);
     expect(toldOf(again!)).toMatchObject({ type: 'alert.firing', data: { alert_id: toldOf(first!).data.alert_id } });
+    // Somebody takes care of it: no more of that, whatever time passes.
+    const path = `/alerts/${toldOf(first!).data.alert_id}/acknowledge`;
+    expect((await eve.call(path, { method: 'POST' })).status).toBe(404);
+    const acknowledged = { state: 'firing', acknowledged_by: 'Ada', acknowledged_at: expect.any(String) };
+    const answer = await ada.ask<Alert>(path, { method: 'POST' });
+    expect(answer).toMatchObject(acknowledged);
+    expect(await ada.ask(path, { method: 'POST' })).toEqual(answer);
+    expect(await alerts('?state=firing')).toMatchObject([acknowledged]);
+    const said = await sql(`SELECT details->>'name' AS name FROM audit_log WHERE action = 'alert.acknowledged'`);
+    expect(said.rows).toEqual([{ name: 'This account has used 95% of its budget' }]);
+    await sql(`UPDATE alert_events SET notified_at = notified_at - interval '1 day' WHERE state = 'firing'`);
+    await looks(2);
+    expect(room.receiver.at('/repeat')).toHaveLength(2);
     await set('budget', { enabled: false });
     expect(await alerts('?limit=1')).toMatchObject([{ state: 'resolved', text: 'The alert was turned off.' }]);
+    expect((await ada.call(path, { method: 'POST' })).status).toBe(404);
     const sent = `SELECT id FROM webhook_deliveries WHERE endpoint_id = '${channel}'`;
     expect((await room.platform.pool.query(sent)).rowCount).toBe(2);
     expect(room.receiver.at('/repeat')).toHaveLength(2);
@@ -368,7 +385,11 @@ describe('alerts', () => {
   it('keep accounts apart, and what is about the installation from all but operators', async () => {
     const mine = await add('/mine');
     const hers = await add('/hers', 'webhook', eve);
-    expect((await eve.ask<Rows>('/alerts/rules')).data.map(({ kind }) => kind)).toEqual(['budget', 'failure_rate']);
+    expect((await eve.ask<Rows>('/alerts/rules')).data.map(({ kind }) => kind)).toEqual([
+      'budget',
+      'failure_rate',
+      'webhook_failing',
+    ]);
     for (const kind of ['provider_down', 'queue_wait', 'overall_failure_rate', 'weather']) {
       expect((await eve.call(`/alerts/rules/${kind}`, { method: 'PUT', body: { enabled: true } })).status).toBe(404);
     }

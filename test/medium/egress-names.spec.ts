@@ -74,6 +74,30 @@ describe('names that users give', () => {
     expect(names.asked.size).toBeGreaterThan(0);
   });
 
+  it('may lead messages to this machine over plain http, if it is allowed at all', async () => {
+    const message = {
+      headers: {},
+      body: '{}',
+      timeoutMs: 5_000,
+      signal: new AbortController().signal,
+      plainLoopback: true,
+    };
+    const post = (env?: Record<string, string>) =>
+      new PublicPoster(config(env)).post(`http://127.0.0.1:${port}/`, message);
+    expect(await post()).toEqual({ status: 200, text: 'bytes' });
+    expect(connections).toBe(1);
+    expect(await post({ EGRESS_ALLOW_CIDRS: '' })).toMatchObject({ failure: 'unreachable' });
+    expect(await post({ NODE_ENV: 'production' })).toMatchObject({ failure: 'unreachable' });
+    const strict = await new PublicPoster(config()).post(`http://127.0.0.1:${port}/`, {
+      ...message,
+      plainLoopback: false,
+    });
+    expect(strict).toMatchObject({ failure: 'unreachable' });
+    const byName = await new PublicPoster(config(), network).post(`http://hook.slow.example:${port}/`, message);
+    expect(byName).toMatchObject({ failure: 'unreachable' });
+    expect(connections).toBe(1);
+  });
+
   it('are no longer asked for after an abort', async () => {
     names.silent = true;
     const giveUp = new AbortController();

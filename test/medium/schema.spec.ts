@@ -41,6 +41,7 @@ describe('the migrated database and schema.prisma', () => {
     ['used_passkey_challenges', Prisma.UsedPasskeyChallengeScalarFieldEnum],
     ['sessions', Prisma.SessionScalarFieldEnum],
     ['sign_in_links', Prisma.SignInLinkScalarFieldEnum],
+    ['refused_calls', Prisma.RefusedCallsScalarFieldEnum],
     ['audit_log', Prisma.AuditEntryScalarFieldEnum],
     ['alert_rules', Prisma.AlertRuleScalarFieldEnum],
     ['alert_events', Prisma.AlertEventScalarFieldEnum],
@@ -79,6 +80,7 @@ describe('the migrated database and schema.prisma', () => {
         'provider_keys',
         'provider_switches',
         'recovery_codes',
+        'refused_calls',
         'second_factors',
         'sessions',
         'sign_in_links',
@@ -107,6 +109,7 @@ describe('the migrated database and schema.prisma', () => {
     expect(await room.database.usedPasskeyChallenge.findMany()).toEqual([]);
     expect(await room.database.signInLink.findMany()).toEqual([]);
     expect(await room.database.auditEntry.findMany()).toEqual([]);
+    expect(await room.database.refusedCalls.findMany()).toEqual([]);
     expect(await room.database.webhookEndpoint.findMany()).toEqual([]);
     expect(await room.database.webhookSecret.findMany()).toEqual([]);
     expect(await room.database.providerSwitch.findMany()).toEqual([]);

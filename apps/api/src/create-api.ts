@@ -12,6 +12,7 @@ import { Metrics } from '#telemetry/metrics.js';
 import { ApiModule } from './api.module.js';
 import { ApiKeyCache } from './auth/api-key-cache.js';
 import { authenticateRequests } from './auth/authenticate.js';
+import { countRefusals, RefusedCalls } from './auth/refused-calls.js';
 import { markConsole, protectConsole } from './console/protect-console.js';
 import { SessionCookie } from './console/session-cookie.js';
 import { SessionLookUps } from './console/session-look-ups.js';
@@ -63,6 +64,8 @@ const PIPELINE: readonly ((parts: Parts) => unknown)[] = [
   ({ app, server }) => countRequests(server, app.get(Metrics)),
   // Every response has an id and CORS headers, so this comes before the first refusal. Preflights end here, without a key.
   ({ app, server, config }) => prepareServer(server, config, app.get(BodyMemory)),
+  // Before the first refusal that depends on who calls.
+  ({ app, server }) => countRefusals(server, app.get(RefusedCalls)),
   // Before anybody looks for an id of the path.
   ({ server }) => cleanPathIds(server),
 

@@ -1,4 +1,5 @@
 import type { KeyScope } from '#accounts/api-keys.js';
+import type { AppError } from '#contract/app-error.js';
 import type { Caller } from './auth/caller.js';
 import type { Session } from '#accounts/session-store.js';
 import type { BodyBytes } from './common/fastify/body-bytes.js';
@@ -12,6 +13,8 @@ declare module 'fastify' {
     session: Session | undefined;
     /** Throws the AppError that the request would be refused with now. */
     recheckAccess: (() => Promise<void>) | undefined;
+    /** The error that the request was answered with. */
+    refusal: AppError | undefined;
     /** The task that this request created or read, for the log. */
     taskId: string | undefined;
     /** Whether that task already existed: the request repeats another one. */

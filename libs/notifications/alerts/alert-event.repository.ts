@@ -27,6 +27,9 @@ export interface AlertEvent {
   readonly startedAt: Date;
   readonly firedAt: Date | null;
   readonly resolvedAt: Date | null;
+  /** Since when somebody takes care of it, and their name; null = nobody does. */
+  readonly acknowledgedAt: Date | null;
+  readonly acknowledgedBy: string | null;
   /** Since when the value has been clear (well below the lowest threshold). */
   readonly clearSince: Date | null;
   /** How long it must stay clear before the alert resolves. */
@@ -72,10 +75,25 @@ export class AlertEventRepository {
       orderBy: { id: 'desc' },
       take: limit,
     });
-    return rows.flatMap((row) => {
-      const kind = ALERT_KINDS.find((name) => name === row.kind);
-      return kind === undefined ? [] : [{ ...row, kind, state: row.state === 'resolved' ? 'resolved' : 'firing' }];
+    return rows.flatMap(alertEventOf);
+  }
+
+  /**
+   * Notes who takes care of a firing alert, so that it is not repeated. Returns the alert, and whether that changed it:
+   * the first one stays. Undefined when the account has no such alert that fires.
+   */
+  async acknowledge(
+    accountId: string,
+    { id, kinds, by }: { readonly id: string; readonly kinds: readonly AlertKind[]; readonly by: string },
+  ): Promise<{ readonly alert: AlertEvent; readonly changed: boolean } | undefined> {
+    const where = { id, accountId, kind: { in: [...kinds] }, state: 'firing' };
+    const { count } = await this.prisma.alertEvent.updateMany({
+      where: { ...where, acknowledgedAt: null },
+      data: { acknowledgedAt: new Date(), acknowledgedBy: by },
     });
+    const row = await this.prisma.alertEvent.findFirst({ where });
+    const [alert] = row === null ? [] : alertEventOf(row);
+    return alert && { alert, changed: count === 1 };
   }
 
   /** The open alerts of a rule. */
@@ -110,7 +128,7 @@ export class AlertEventRepository {
       if (!(await lockEnabledRule(transaction, accountId, kind))) return false;
       return (await transaction.alertEvent.createMany({ data: row, skipDuplicates: true })).count === 1;
     });
-    return created ? openAlertOf({ ...row, notifiedAt: null, clearSince: null }) : undefined;
+    return created ? openAlertOf({ ...row, notifiedAt: null, acknowledgedAt: null, clearSince: null }) : undefined;
   }
 
   /**
@@ -199,6 +217,14 @@ const STEP_MESSAGES: Readonly<Partial<Record<AlertStep, AlertMessageType>>> = {
   repeat: 'alert.firing',
   resolve: 'alert.resolved',
 };
+
+type EventRow = Omit<AlertEvent, 'kind' | 'state'> & { readonly kind: string; readonly state: string };
+
+/** Empty for a kind that only a later version has. */
+function alertEventOf(row: EventRow): AlertEvent[] {
+  const kind = ALERT_KINDS.find((name) => name === row.kind);
+  return kind === undefined ? [] : [{ ...row, kind, state: row.state === 'resolved' ? 'resolved' : 'firing' }];
+}
 
 function openAlertOf({ state, ...row }: Omit<OpenAlertRow, 'state'> & { readonly state: string }): OpenAlertRow {
   return { ...row, state: state === 'pending' ? 'pending' : 'firing' };

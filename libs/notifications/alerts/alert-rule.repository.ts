@@ -13,7 +13,7 @@ export interface AlertRule extends AlertSettings {
   readonly channelIds: readonly string[];
 }
 
-/** The alert rules of accounts: one of each kind, off by default. */
+/** The alert rules of accounts: one of each kind, off until it is turned on. */
 @Injectable()
 export class AlertRuleRepository {
   constructor(private readonly prisma: PrismaService) {}
@@ -40,6 +40,17 @@ export class AlertRuleRepository {
       create: { accountId, kind, ...data },
       update: data,
     });
+  }
+
+  /** Turns on what a new account should watch; rules that are already saved stay as they are. */
+  async turnOnUsual(accountId: string, kinds: readonly AlertKind[]): Promise<void> {
+    const data = kinds.flatMap((kind) => {
+      const { defaults, onAtSetup } = ALERTS[kind];
+      if (onAtSetup === undefined) return [];
+      const settings = { ...defaults, ...onAtSetup };
+      return [{ accountId, kind, enabled: true, channelIds: [], ...settings, thresholds: [...settings.thresholds] }];
+    });
+    await this.prisma.alertRule.createMany({ data, skipDuplicates: true });
   }
 
   /** Deletes the rules of a deleted account. */

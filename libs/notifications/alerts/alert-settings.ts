@@ -1,4 +1,4 @@
-import type { AlertKind } from '#contract/alert-message.js';
+import { ALERT_KINDS, type AlertKind } from '#contract/alert-message.js';
 
 /** When an alert of a kind fires, and how often it is repeated. */
 export interface AlertSettings {
@@ -24,6 +24,8 @@ interface KindRules {
   readonly most: number;
   /** Concerns the whole installation, so only operators can set it. */
   readonly forOperators: boolean;
+  /** A new account has it turned on, with these settings instead of the defaults; undefined = it is off. */
+  readonly onAtSetup?: Partial<AlertSettings>;
 }
 
 const BASE = { windowMinutes: 15, minTasks: 20, holdMinutes: 0, repeatHours: 24 };
@@ -36,6 +38,8 @@ export const ALERTS: Readonly<Record<AlertKind, KindRules>> = {
     unit: 'percent',
     most: 100,
     forOperators: false,
+    // Nobody who has not asked for it needs to hear of half a budget.
+    onAtSetup: { thresholds: [80, 100] },
   },
   failure_rate: {
     defaults: { ...BASE, thresholds: [20] },
@@ -43,17 +47,27 @@ export const ALERTS: Readonly<Record<AlertKind, KindRules>> = {
     most: 100,
     forOperators: false,
   },
+  webhook_failing: {
+    // Longer than the first two pauses between tries, so that a short restart of the receiver is no alert.
+    defaults: { ...BASE, thresholds: [1], holdMinutes: 6 },
+    unit: null,
+    most: 1,
+    forOperators: false,
+    onAtSetup: {},
+  },
   provider_down: {
     defaults: { ...BASE, thresholds: [1], holdMinutes: 2 },
     unit: null,
     most: 1,
     forOperators: true,
+    onAtSetup: {},
   },
   queue_wait: {
     defaults: { ...BASE, thresholds: [60], holdMinutes: 2 },
     unit: 'seconds',
     most: 86_400,
     forOperators: true,
+    onAtSetup: {},
   },
   overall_failure_rate: {
     defaults: { ...BASE, thresholds: [20], minTasks: 50 },
@@ -62,3 +76,8 @@ export const ALERTS: Readonly<Record<AlertKind, KindRules>> = {
     forOperators: true,
   },
 };
+
+/** The kinds of alerts that an account may set. */
+export function alertKindsFor(operator: boolean): AlertKind[] {
+  return ALERT_KINDS.filter((kind) => operator || !ALERTS[kind].forOperators);
+}

@@ -30,6 +30,7 @@ interface SpentBudget {
 
 const TASKS = '/console/tasks?status=failed';
 const OPERATION = '/console/operation';
+const WEBHOOKS = '/console/webhooks';
 
 /**
  * How much of a budget is used, in percent. A raised budget or a new month is a new subject, with its thresholds
@@ -74,6 +75,32 @@ export function failureReading(
       ? 'Check the failures by reason, and the providers.'
       : 'Open the failed tasks to see why. If the provider is at fault, ask your operator.',
     path: overall ? OPERATION : TASKS,
+  };
+}
+
+/** Whether an endpoint fails: 1 = every attempt since a time has, 0 = the last one was delivered. */
+export function webhookReading({
+  id,
+  address,
+  failingSince,
+  undelivered,
+}: {
+  readonly id: string;
+  /** Its URL without secrets. */
+  readonly address: string;
+  readonly failingSince: Date | null;
+  /** Its deliveries of the last 24 hours that did not arrive, and all that were tried. */
+  readonly undelivered: { readonly count: number; readonly of: number };
+}): AlertReading {
+  const { count, of } = undelivered;
+  return {
+    subject: id,
+    name: address,
+    value: failingSince === null ? 0 : 1,
+    title: `Webhook endpoint ${address} is failing`,
+    what: `Every attempt to deliver to it fails: ${count.toLocaleString('en')} of ${of.toLocaleString('en')} deliveries of the last 24 hours have not arrived.`,
+    advice: 'Open Webhooks to see how the receiver responds. Once it works again, choose “Resend all failed”.',
+    path: WEBHOOKS,
   };
 }
 

@@ -9,6 +9,7 @@ const pending: OpenAlert = {
   level: 0,
   startedAt: ago(1),
   notifiedAt: null,
+  acknowledgedAt: null,
   clearSince: null,
   clearMinutes: 5,
 };
@@ -32,6 +33,14 @@ describe('nextAlertStep', () => {
     ['goes on when it was clear for a moment', { ...firing, clearSince: ago(4) }, 47, 'stop_clearing'],
     ['is repeated after so many hours', { ...firing, notifiedAt: ago(240) }, 85, 'repeat'],
     ['and not before those', { ...firing, notifiedAt: ago(239) }, 85, 'none'],
+    [
+      'is not repeated once it is acknowledged',
+      { ...firing, notifiedAt: ago(240), acknowledgedAt: ago(1) },
+      85,
+      'none',
+    ],
+    ['but tells the next threshold then, too', { ...firing, acknowledgedAt: ago(1) }, 100, 'raise'],
+    ['and its end', { ...firing, acknowledgedAt: ago(1), clearSince: ago(5) }, 0, 'resolve'],
   ] as const)('%s', (_what, alert, value, expected) => {
     expect(step(alert, value)).toBe(expected);
   });

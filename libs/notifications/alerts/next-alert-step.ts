@@ -8,6 +8,8 @@ export interface OpenAlert {
   readonly level: number;
   readonly startedAt: Date;
   readonly notifiedAt: Date | null;
+  /** Since when somebody takes care of it, so that it need not be repeated. */
+  readonly acknowledgedAt: Date | null;
   readonly clearSince: Date | null;
   /** How long the value must be clear before the alert resolves. */
   readonly clearMinutes: number;
@@ -65,6 +67,7 @@ export function nextAlertStep(
   }
   if (level > alert.level) return 'raise';
   if (alert.clearSince !== null) return 'stop_clearing';
+  if (alert.acknowledgedAt !== null) return 'none';
   const isDue = repeatHours > 0 && alert.notifiedAt !== null && minutesSince(alert.notifiedAt) >= repeatHours * 60;
   return isDue ? 'repeat' : 'none';
 }

@@ -2,16 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database/prisma.service.js';
 import { EndpointStore, type AlertChannel } from '../endpoint-store.js';
 import { oneOf } from '../one-of.js';
+import { countDeliveries, type DeliveryCounts } from './delivery.sql.js';
 import { ATTEMPT_ERRORS, DELIVERY_STATES, type AttemptError, type DeliveryState } from './next-step.js';
 
-/** How many of an endpoint's newest deliveries were delivered or failed. */
-export interface EndpointRecord {
-  readonly endpointId: string;
-  readonly delivered: number;
-  readonly failed: number;
-  /** When its newest delivery was created. */
-  readonly lastAt: Date;
-}
+const HOUR_MS = 3_600_000;
+/** What records of endpoints cover: the last hours, and at most so many deliveries of each endpoint. */
+export const RECORD_HOURS = 24;
+export const MAX_RECORDED = 1_000;
 
 /** How a message to a channel went. */
 export interface ChannelDelivery {
@@ -29,9 +26,6 @@ export interface ChannelWithLast extends AlertChannel {
   readonly last: ChannelDelivery | undefined;
 }
 
-/** How many deliveries a record looks back. */
-const RECORD = 100;
-
 /** How the newest deliveries to an account's endpoints and channels went. */
 @Injectable()
 export class DeliveryRecords {
@@ -40,25 +34,10 @@ export class DeliveryRecords {
     private readonly endpoints: EndpointStore,
   ) {}
 
-  /** The records of the endpoints among these that have deliveries in the log. */
-  async ofEndpoints(accountId: string, endpointIds: readonly string[]): Promise<EndpointRecord[]> {
-    const newest = await this.prisma.$transaction(
-      endpointIds.map((endpointId) =>
-        this.prisma.webhookDelivery.findMany({
-          where: { endpointId, accountId },
-          orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-          take: RECORD,
-          select: { endpointId: true, state: true, createdAt: true },
-        }),
-      ),
-    );
-    return newest.flatMap((deliveries) => {
-      const [last] = deliveries;
-      if (last === undefined || last.endpointId === null) return [];
-      const count = (wanted: DeliveryState): number => deliveries.filter(({ state }) => state === wanted).length;
-      const { endpointId, createdAt: lastAt } = last;
-      return [{ endpointId, lastAt, delivered: count('delivered'), failed: count('failed') }];
-    });
+  /** How the deliveries of the last hours went, of those of these endpoints that had any. */
+  async ofEndpoints(accountId: string, endpointIds: readonly string[]): Promise<DeliveryCounts[]> {
+    const since = new Date(Date.now() - RECORD_HOURS * HOUR_MS);
+    return await countDeliveries(this.prisma, accountId, endpointIds, { since, most: MAX_RECORDED });
   }
 
   /** The channels of an account, newest first, each with how its newest message went. */

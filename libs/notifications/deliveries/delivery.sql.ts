@@ -9,6 +9,39 @@ const TOLERANCE_MS = 1_000;
 /** After this many timeouts in a row, an endpoint gets one delivery at a time, until it answers again. */
 const SLOW_AFTER = 3;
 
+/** How an endpoint's deliveries went. */
+export interface DeliveryCounts {
+  readonly endpointId: string;
+  readonly delivered: number;
+  /** Given up. */
+  readonly failed: number;
+  /** Not delivered yet, after at least one failed attempt. */
+  readonly retrying: number;
+  readonly lastAt: Date;
+}
+
+/**
+ * Counts the newest deliveries of each endpoint since a time, at most `most` each. Raw, because a delivery's tries and
+ * lease say whether an attempt of it has failed, and so that only the counts are read.
+ */
+export async function countDeliveries(
+  database: Transaction,
+  accountId: string,
+  endpointIds: readonly string[],
+  { since, most }: { readonly since: Date; readonly most: number },
+): Promise<DeliveryCounts[]> {
+  return await database.$queryRaw<DeliveryCounts[]>`
+    SELECT endpoint.id AS "endpointId", count(*) FILTER (WHERE state = 'delivered')::int AS delivered,
+      count(*) FILTER (WHERE state = 'failed')::int AS failed,
+      count(*) FILTER (WHERE state = 'pending' AND (tries > 1 OR (tries = 1 AND lease_until IS NULL)))::int AS retrying,
+      max(created_at) AS "lastAt"
+    FROM unnest(${[...endpointIds]}::text[]) AS endpoint (id) CROSS JOIN LATERAL (
+      SELECT state, tries, lease_until, created_at FROM webhook_deliveries
+      WHERE endpoint_id = endpoint.id AND account_id = ${accountId} AND created_at >= ${since}
+      ORDER BY created_at DESC, id DESC LIMIT ${most}) AS newest
+    GROUP BY endpoint.id`;
+}
+
 /** Whose deliveries to read. */
 export type LineScope = { readonly accountId: string } | 'all';
 
@@ -112,6 +145,9 @@ interface Outcome {
   readonly durationMs: number;
 }
 
+/** Errors of attempts that say nothing about the receiver. */
+const OURS: readonly AttemptError[] = ['interrupted', 'endpoint_disabled', 'removed'];
+
 /** Records an outcome and returns the delivery's new epoch; undefined if another attempt has begun. Raw: the fence. */
 export async function finishDelivery(
   database: Transaction,
@@ -119,6 +155,8 @@ export async function finishDelivery(
   { status, error, answer, durationMs }: Outcome,
   { state, delayMs, gone, counts }: NextStep,
 ): Promise<number | undefined> {
+  const delivered = state === 'delivered';
+  const failed = !delivered && (error === null || !OURS.includes(error));
   const rows = await database.$queryRaw<{ epoch: number }[]>`
     WITH noted AS (
       UPDATE webhook_attempts SET status = ${status}, error = ${error}, answer = ${answer}, duration_ms = ${durationMs}
@@ -132,13 +170,16 @@ export async function finishDelivery(
       RETURNING account_id, endpoint_id, epoch),
     judged AS (
       UPDATE webhook_endpoints AS endpoint SET
+        failing_since = CASE WHEN ${delivered}::boolean THEN NULL WHEN ${failed}::boolean
+          THEN COALESCE(failing_since, now()) ELSE failing_since END,
         timeouts = CASE WHEN ${error}::text = 'timeout' THEN LEAST(timeouts + 1, ${SLOW_AFTER}) ELSE 0 END,
         disabled_at = CASE WHEN ${gone}::boolean THEN COALESCE(disabled_at, now()) ELSE disabled_at END,
         disabled_reason = CASE WHEN ${gone}::boolean THEN COALESCE(disabled_reason, 'gone') ELSE disabled_reason END
       FROM moved
       WHERE endpoint.id = moved.endpoint_id AND endpoint.account_id = moved.account_id
         AND ((${gone}::boolean AND disabled_at IS NULL) OR (${error}::text = 'timeout' AND timeouts < ${SLOW_AFTER})
-          OR (${status}::int IS NOT NULL AND timeouts > 0)))
+          OR (${status}::int IS NOT NULL AND timeouts > 0)
+          OR (${delivered}::boolean AND failing_since IS NOT NULL) OR (${failed}::boolean AND failing_since IS NULL)))
     SELECT epoch FROM moved`;
   return rows[0]?.epoch;
 }

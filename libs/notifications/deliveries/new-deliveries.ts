@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { AlertMessage } from '#contract/alert-message.js';
 import { WEBHOOK_TEST } from '#contract/webhook-event.js';
-import { jsonOf } from '#database/prisma-values.js';
+import { inList, jsonOf } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import type { Transaction } from '#database/queryable.js';
 import type { WebhookEntry } from '#queue/webhook-queue.js';
@@ -57,23 +57,57 @@ export class NewDeliveries {
     const now = new Date();
     const [row] = await this.prisma.webhookDelivery.updateManyAndReturn({
       where: { id, accountId, OR: [{ leaseUntil: null }, { leaseUntil: { lt: now } }] },
-      data: {
-        state: 'pending',
-        tries: 0,
-        epoch: { increment: 1 },
-        nextTryAt: now,
-        leaseUntil: null,
-        endedAt: null,
-      },
+      data: dueNow(now),
       select: { id: true, epoch: true },
     });
     return row && { deliveryId: row.id, epoch: row.epoch };
+  }
+
+  /**
+   * Makes a batch of an endpoint's failed deliveries due at once, like `resend`: those that were given up, and those that
+   * wait for another try. What was resent counts as failed again only after its next attempt, so a repetition changes
+   * nothing. Newest first; `after` is the last one of the batch before. Then call EnqueueDeliveries.enqueueNext.
+   */
+  async resendFailed(
+    accountId: string,
+    endpointId: string,
+    { after, limit }: { readonly after: string | undefined; readonly limit: number },
+  ): Promise<{ readonly count: number; readonly next: string | null }> {
+    const { webhookDelivery } = this.prisma;
+    const last = after === undefined ? undefined : await webhookDelivery.findFirst({ where: { id: after, accountId } });
+    if (last === null) return { count: 0, next: null };
+    const failed = { OR: [{ state: 'failed' }, { state: 'pending', tries: { gte: 1 }, leaseUntil: null }] };
+    const rows = await webhookDelivery.findMany({
+      where: {
+        accountId,
+        endpointId,
+        AND: [
+          failed,
+          last === undefined
+            ? {}
+            : { OR: [{ createdAt: { lt: last.createdAt } }, { createdAt: last.createdAt, id: { lt: last.id } }] },
+        ],
+      },
+      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+      take: limit,
+      select: { id: true },
+    });
+    const { count } = await webhookDelivery.updateMany({
+      where: { id: { in: inList(rows.map(({ id }) => id)) }, accountId, ...failed },
+      data: dueNow(),
+    });
+    return { count, next: rows.length < limit ? null : (rows.at(-1)?.id ?? null) };
   }
 
   private async add(data: NewRow): Promise<WebhookEntry> {
     const { id, epoch } = await this.prisma.webhookDelivery.create({ data, select: { id: true, epoch: true } });
     return { deliveryId: id, epoch };
   }
+}
+
+/** The columns of a delivery whose schedule begins anew. */
+function dueNow(now = new Date()) {
+  return { state: 'pending', tries: 0, epoch: { increment: 1 }, nextTryAt: now, leaseUntil: null, endedAt: null };
 }
 
 type NewRow = ReturnType<typeof newDelivery> & { readonly event: string; readonly message?: ReturnType<typeof jsonOf> };

@@ -1,14 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { AppError } from '#contract/app-error.js';
 import { overloaded } from '#contract/unavailable.js';
 import { KEY_SCOPES, storedResponseFormat, storedSubmitMode } from '#accounts/api-keys.js';
 import { FindKey } from '#accounts/find-key.js';
 import { TaskRights } from '#accounts/task-rights.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { atMost } from '#limits/at-most.js';
-import { accountShare, invalidKey, type Caller } from './caller.js';
+import { accountShare, invalidKey, KeyRefused, type Caller } from './caller.js';
 import { KeyUses } from './key-uses.js';
 import { SecretLookUps } from './secret-look-ups.js';
 import { FirstLookUpLimiter } from './first-look-up-limiter.js';
@@ -121,7 +120,8 @@ export class ApiKeyCache {
 }
 
 function admit(known: KnownKey | undefined): Caller {
-  if (known === undefined || known.revoked || known.expiresAt <= Date.now()) throw invalidKey();
-  if (known.accountDisabled) throw new AppError('account_disabled', 'The account of this API key is disabled.');
+  if (known === undefined) throw invalidKey();
+  if (known.revoked || known.expiresAt <= Date.now()) throw new KeyRefused(known.caller, 'invalid_api_key');
+  if (known.accountDisabled) throw new KeyRefused(known.caller, 'account_disabled');
   return known.caller;
 }

@@ -6,6 +6,7 @@ import { ApiConfig } from '../common/api.config.js';
 import { ApiKeyGuard } from './api-key.guard.js';
 import { ApiKeyCache } from './api-key-cache.js';
 import { KeyUses } from './key-uses.js';
+import { RefusedCalls } from './refused-calls.js';
 import { firstLookUpLimits, FirstLookUpLimiter } from './first-look-up-limiter.js';
 
 const firstLookUps = {
@@ -17,7 +18,7 @@ const firstLookUps = {
 /** Identifies the callers of the public API and their permissions. */
 @Module({
   imports: [AccountsModule, BillingModule],
-  providers: [{ provide: APP_GUARD, useClass: ApiKeyGuard }, ApiKeyCache, KeyUses, firstLookUps],
+  providers: [{ provide: APP_GUARD, useClass: ApiKeyGuard }, ApiKeyCache, KeyUses, RefusedCalls, firstLookUps],
   exports: [FirstLookUpLimiter],
 })
 export class AuthModule {}

@@ -46,6 +46,8 @@ function pinOf({ headers }: FastifyRequest, { region }: Caller): string | undefi
 
 function admit(request: FastifyRequest, caller: Caller, keys: ApiKeyCache): void {
   const { scope } = request.routeOptions.config;
+  // Before anything refuses it, so that refusals are counted for their key.
+  request.caller = caller;
   if (scope !== 'any') assertScope(caller, scope);
   const region = pinOf(request, caller);
   request.caller = region === caller.region ? caller : { ...caller, region };

@@ -79,9 +79,21 @@ export function callerOf(request: FastifyRequest): Caller {
   return request.caller;
 }
 
+const INVALID_KEY = 'The API key is missing or invalid. Send it as: Authorization: Bearer <key>';
+
 /** The same error for every cause, so that it reveals nothing about keys. */
 export function invalidKey(): AppError {
-  return new AppError('invalid_api_key', 'The API key is missing or invalid. Send it as: Authorization: Bearer <key>');
+  return new AppError('invalid_api_key', INVALID_KEY);
+}
+
+/** A known key that no longer works, or whose account is disabled: its account sees these calls. */
+export class KeyRefused extends AppError {
+  constructor(
+    readonly key: Pick<Caller, 'accountId' | 'keyId'>,
+    code: 'invalid_api_key' | 'account_disabled',
+  ) {
+    super(code, code === 'invalid_api_key' ? INVALID_KEY : 'The account of this API key is disabled.');
+  }
 }
 
 /** Whether generations of the caller's key respond at once with a task's id. */

@@ -38,6 +38,7 @@ export function errorHeaders(error: AppError): Record<string, string> {
 /** Sends an error response. Does nothing when a response has already been sent. */
 export function sendError(error: AppError, request: FastifyRequest, reply: FastifyReply): void {
   if (reply.sent || reply.raw.headersSent) return;
+  request.refusal = error;
   if (error.taskId !== undefined) request.taskId = error.taskId;
   discardBody(request);
   // Fastify closes the connection after a rejected body, so a caller that is still sending would see a reset instead of

@@ -5,6 +5,7 @@ import { KeysModule } from './keys/keys.module.js';
 import { ConsoleNotificationsModule } from './notifications/notifications.module.js';
 import { OperationsModule } from './operations/operations.module.js';
 import { PlaygroundModule } from './playground/playground.module.js';
+import { RefusalsModule } from './refusals/refusals.module.js';
 import { SessionLookUps } from './session-look-ups.js';
 import { SignInModule } from './sign-in/sign-in.module.js';
 import { ConsoleTasksModule } from './tasks/tasks.module.js';
@@ -20,6 +21,7 @@ import { UsageModule } from './usage/usage.module.js';
     KeysModule,
     PlaygroundModule,
     ConsoleTasksModule,
+    RefusalsModule,
     UsageModule,
     OperationsModule,
     TeamModule,

@@ -7,6 +7,7 @@ export type WebhookEvent = Endpoint['events'][number];
 export type WebhookSecrets = Schema['SecretListView'];
 export type WebhookSecret = WebhookSecrets['data'][number];
 export type WebhookDelivery = Schema['DeliveryView'];
+export type Resent = Schema['ResentView'];
 export type Attempt = Schema['AttemptView'];
 
 /** Endpoints and deliveries. */

@@ -17,6 +17,7 @@ import { Failed, NotFound } from './failed.tsx';
 import { CONSOLE } from '../api/place.ts';
 import { keepReturnAddress, takeReturnAddress } from './return-address.ts';
 import type { AuditFilters } from '../api/audit.ts';
+import type { RefusedFilters } from '../api/refused.ts';
 import type { DeliveryFilters } from '../api/webhooks.ts';
 import type { GalleryFilters } from '../pages/gallery/gallery-filters.tsx';
 import type { TaskFilters } from '../pages/tasks/task-filters.ts';
@@ -103,6 +104,17 @@ const tasks = createRoute({
     to: text(search['to']),
   }),
   component: lazyRouteComponent(() => import('../pages/tasks/tasks.tsx'), 'TasksPage'),
+});
+const refused = createRoute({
+  getParentRoute: () => inside,
+  path: 'tasks/refused',
+  validateSearch: (search): RefusedFilters => ({
+    hours: text(search['hours']),
+    key: text(search['key']),
+    code: text(search['code']),
+    installation: text(search['installation']),
+  }),
+  component: lazyRouteComponent(() => import('../pages/refused/refused.tsx'), 'RefusedPage'),
 });
 const task = createRoute({
   getParentRoute: () => inside,
@@ -214,6 +226,7 @@ export const router = createRouter({
       playground,
       gallery,
       tasks,
+      refused,
       task,
       usage,
       webhooks,

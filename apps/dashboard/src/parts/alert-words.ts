@@ -7,6 +7,7 @@ import { attemptOutcome } from './webhook-words.ts';
 export const ALERT_NAMES: Readonly<Record<AlertKind, string>> = {
   budget: 'Budget threshold',
   failure_rate: 'Failure rate',
+  webhook_failing: 'Webhook failing',
   provider_down: 'Provider down',
   queue_wait: 'Queue wait',
   overall_failure_rate: 'Failure rate of all accounts',
@@ -26,6 +27,8 @@ export function ruleSentence(rule: AlertRule): string {
   switch (kind) {
     case 'budget':
       return `When the account or a key reaches ${percents} of its budget.`;
+    case 'webhook_failing':
+      return `When every delivery to a webhook endpoint fails${held}.`;
     case 'provider_down':
       return `When a provider is down${held}.`;
     case 'queue_wait':
@@ -38,13 +41,13 @@ export function ruleSentence(rule: AlertRule): string {
 
 /** When a firing alert resolves: only after a delay, so that a flapping alert is not sent again each time. */
 export function endingSentence({ kind, clears_at: at, clear_minutes: minutes }: EndingAlert): string {
-  const isProvider = kind === 'provider_down';
+  const who = kind === 'provider_down' ? 'provider' : kind === 'webhook_failing' ? 'endpoint' : undefined;
   const lasting = `for ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`;
   if (at === null)
-    return isProvider
-      ? `Clears once the provider has been healthy ${lasting}`
+    return who !== undefined
+      ? `Clears once the ${who} has been healthy ${lasting}`
       : `Clears once the value has been more than 10% below the lowest threshold ${lasting}`;
-  return `${isProvider ? 'Healthy again' : 'Back below the threshold'}; this alert clears at ${clockTime(at)} if that lasts.`;
+  return `${who !== undefined ? 'Healthy again' : 'Back below the threshold'}; this alert clears at ${clockTime(at)} if that lasts.`;
 }
 
 type EndingAlert = Pick<Alert, 'kind' | 'clears_at' | 'clear_minutes'>;
@@ -56,6 +59,8 @@ export function causeOf({ kind, path }: Pick<Alert, 'kind' | 'path'>): Pick<Link
       return { to: path.endsWith('/keys') ? '/keys' : '/usage' };
     case 'failure_rate':
       return { to: '/tasks', search: { status: 'failed' } };
+    case 'webhook_failing':
+      return { to: '/webhooks' };
     case 'provider_down':
     case 'queue_wait':
     case 'overall_failure_rate':

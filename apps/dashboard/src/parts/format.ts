@@ -32,9 +32,10 @@ export function fullTime(time: string | number): string {
   return full.format(new Date(time));
 }
 
-/** The same without its day. */
+/** The same without its day, if that is today. */
 export function clockTime(time: string | number): string {
-  return clock.format(new Date(time));
+  const date = new Date(time);
+  return date.toDateString() === new Date().toDateString() ? clock.format(date) : full.format(date);
 }
 
 /** The day of a time, in UTC, as everything counts days. */

@@ -41,7 +41,9 @@ export function WeightField({ field, others }: { readonly field: object; readonl
 }
 
 function meaning(usual: number | undefined, most: number): string {
-  if (most !== 0) return `Leave blank for the default; at most ${most} (account limit)`;
-  if (usual === 0) return 'Leave blank for the default (unlimited)';
-  return `Leave blank for the default${usual === undefined ? '' : ` (${usual})`}; 0 = unlimited`;
+  // A default above the account's limit is worth no more than that limit.
+  const effective = most !== 0 && usual !== undefined && (usual === 0 || usual > most) ? most : usual;
+  const blank = `Leave blank for the default${effective === undefined ? '' : ` (${effective === 0 ? 'unlimited' : effective.toLocaleString('en')})`}`;
+  if (most !== 0) return `${blank}; at most ${most.toLocaleString('en')} (account limit)`;
+  return usual === 0 ? blank : `${blank}; 0 = unlimited`;
 }

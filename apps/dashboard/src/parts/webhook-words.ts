@@ -1,4 +1,4 @@
-import type { Attempt, WebhookDelivery, WebhookEvent } from '../api/webhooks.ts';
+import type { Attempt, Endpoint, WebhookDelivery, WebhookEvent } from '../api/webhooks.ts';
 import type { StateLook } from './state.tsx';
 
 /** The selectable events, with labels. */
@@ -8,11 +8,39 @@ export const EVENTS: readonly { readonly value: WebhookEvent; readonly label: st
   { value: 'image.task.cancelled', label: 'Task canceled' },
 ];
 
-export const DELIVERY_LOOKS: Readonly<Record<WebhookDelivery['status'], StateLook>> = {
+const LOOKS: Readonly<Record<WebhookDelivery['status'], StateLook>> = {
   pending: { label: 'Pending', color: 'amber' },
   delivered: { label: 'Delivered', color: 'green' },
   failed: { label: 'Failed', color: 'red' },
 };
+
+type Tried = Pick<WebhookDelivery, 'status' | 'attempts'>;
+
+/** The state of a delivery in one word. */
+export function deliveryLook({ status, attempts }: Tried): StateLook {
+  return status === 'pending' && failuresOf(attempts) > 0 ? { label: 'Retrying', color: 'red' } : LOOKS[status];
+}
+
+/** Attempts that the receiver failed. */
+export function failuresOf(attempts: readonly Attempt[]): number {
+  return attempts.filter(
+    ({ status, error }) => (error !== null && error !== 'interrupted') || (status !== null && !isGood(status)),
+  ).length;
+}
+
+const isGood = (status: number): boolean => status >= 200 && status < 300;
+
+/** "once", "twice", "3 times". */
+export function timesOf(count: number): string {
+  return count === 1 ? 'once' : count === 2 ? 'twice' : `${count.toLocaleString('en')} times`;
+}
+
+/** "31 of 31 deliveries failed in 24 hours". */
+export function undeliveredOf({ delivered, failed, retrying, hours }: NonNullable<Endpoint['recent']>): string {
+  const count = failed + retrying;
+  const of = delivered + count;
+  return `${count.toLocaleString('en')} of ${of.toLocaleString('en')} deliveries failed in ${hours} hours`;
+}
 
 const ERRORS: Readonly<Record<string, string>> = {
   timeout: 'Timed out',

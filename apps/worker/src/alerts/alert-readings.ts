@@ -3,7 +3,15 @@ import { WaitingTasks } from '#answers/waiting-tasks.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import type { AlertRule } from '#notifications/alerts/alert-rule.repository.js';
-import { budgetReading, failureReading, waitReading, type AlertReading } from '#notifications/alerts/alert-words.js';
+import {
+  budgetReading,
+  failureReading,
+  waitReading,
+  webhookReading,
+  type AlertReading,
+} from '#notifications/alerts/alert-words.js';
+import { DeliveryRecords } from '#notifications/deliveries/delivery-records.js';
+import { EndpointStore, shownUrl } from '#notifications/endpoint-store.js';
 import { QueueWait } from '#tasks/reading/queue-wait.js';
 import { TaskFigures } from '#tasks/reading/task-figures.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
@@ -21,6 +29,8 @@ export class AlertReadings {
     private readonly wait: QueueWait,
     private readonly waiting: WaitingTasks,
     private readonly providers: ProviderReadings,
+    private readonly endpoints: EndpointStore,
+    private readonly records: DeliveryRecords,
     private readonly config: TasksConfig,
   ) {}
 
@@ -29,6 +39,8 @@ export class AlertReadings {
     switch (rule.kind) {
       case 'budget':
         return await this.ofBudgets(rule);
+      case 'webhook_failing':
+        return await this.ofWebhooks(rule);
       case 'provider_down':
         return await this.providers.read();
       case 'queue_wait':
@@ -54,6 +66,18 @@ export class AlertReadings {
     const acceptedSince = new Date(since.getTime() - this.config.deadlineMs - MINUTE_MS);
     const account = overall ? undefined : { id: rule.accountId, acceptedSince };
     return [failureReading(await this.tasks.outcomesSince(since, account), rule, overall)];
+  }
+
+  /** The account's endpoints that are on. */
+  private async ofWebhooks({ accountId }: AlertRule): Promise<AlertReading[]> {
+    const endpoints = (await this.endpoints.list(accountId)).filter(({ disabledAt }) => disabledAt === null);
+    const failing = endpoints.filter(({ failingSince }) => failingSince !== null).map(({ id }) => id);
+    const records = failing.length === 0 ? [] : await this.records.ofEndpoints(accountId, failing);
+    return endpoints.map(({ id, url, failingSince }) => {
+      const { delivered = 0, failed = 0, retrying = 0 } = records.find(({ endpointId }) => endpointId === id) ?? {};
+      const undelivered = { count: failed + retrying, of: delivered + failed + retrying };
+      return webhookReading({ id, address: shownUrl(url), failingSince, undelivered });
+    });
   }
 
   /** The wait in the queue. Without Redis there is no prediction, and only the measured wait counts. */

@@ -3,6 +3,7 @@ import { DatabaseModule } from '#database/database.module.js';
 import { BillingModule } from '#billing/billing.module.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
+import { RefusedCallsRepository } from '#accounts/refused-calls.repository.js';
 import { StoredResponses } from '#routing/stored-responses.js';
 import { StorageModule } from '#storage/storage.module.js';
 import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
@@ -16,7 +17,7 @@ import { AlertsModule } from '../alerts/alerts.module.js';
 import { Maintenance } from './maintenance.js';
 import { Schedules } from './schedules.js';
 
-/** Each room removes its own expired rows. Only workers do so, and only AuditLog and StoredResponses are of use to the API too. */
+/** Each room removes its own expired rows. Only workers do so, and only AuditLog, RefusedCallsRepository and StoredResponses are of use to the API too. */
 const owners = [
   ExpireTasks,
   ExpireIdempotencyKeys,
@@ -25,6 +26,7 @@ const owners = [
   ExpireWebhooks,
   ExpireSignIns,
   AuditLog,
+  RefusedCallsRepository,
   StoredResponses,
 ];
 

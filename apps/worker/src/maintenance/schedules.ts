@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AuditLog } from '#accounts/audit-log.js';
 import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
+import { RefusedCallsRepository } from '#accounts/refused-calls.repository.js';
 import { AlertEventRepository } from '#notifications/alerts/alert-event.repository.js';
 import { ExpireChatUsage } from '#billing/expire-chat-usage.js';
 import { ExpireLedger } from '#billing/expire-ledger.js';
@@ -54,6 +55,7 @@ export class Schedules {
     deliveries: ExpireWebhooks,
     ledger: ExpireLedger,
     auditEntries: AuditLog,
+    refusedCalls: RefusedCallsRepository,
     alertEvents: AlertEventRepository,
     alerts: EvaluateAlerts,
     usage: RollUpUsage,
@@ -128,6 +130,12 @@ export class Schedules {
         everyMs: EXPIRE_EVERY_MS,
         run: () => auditEntries.expire(config),
         dueSince: { audit_entries: () => auditEntries.dueSince(config) },
+      },
+      {
+        name: 'refused_calls',
+        everyMs: EXPIRE_EVERY_MS,
+        run: () => refusedCalls.expire(),
+        dueSince: { refused_calls: () => refusedCalls.dueSince() },
       },
       {
         name: 'alerts',

@@ -23,6 +23,9 @@ const REFUSED: ReadonlySet<string> = new Set(['EENVELOPE', 'EMESSAGE']);
 /** `[Resolved: ]Key <name> has used 82% of its budget`; the last `has used` is ours, whatever the name contains. */
 const KEY_TITLE = /^(Resolved: )?Key .* has used /su;
 
+/** `[Resolved: ]Webhook endpoint <address> is failing`. */
+const WEBHOOK_TITLE = /^(Resolved: )?Webhook endpoint \S* is failing$/u;
+
 /** Who sends an email to whom. */
 interface Recipient {
   readonly accountId: string;
@@ -55,7 +58,9 @@ export class AlertMails {
       // The address is not confirmed, so subjects contain no text that the account chose.
       id,
       to,
-      subject: data.title.replace(KEY_TITLE, '$1A key has used '),
+      subject: data.title
+        .replace(KEY_TITLE, '$1A key has used ')
+        .replace(WEBHOOK_TITLE, '$1A webhook endpoint is failing'),
       paragraphs: [data.title, data.text],
       links: [{ label: 'Open in Darkroom', url: data.url }],
       footer: `An admin of Darkroom at ${new URL(this.config.publicUrl).host} added this address under Alerts. Ask them to remove it if you no longer want these emails.`,

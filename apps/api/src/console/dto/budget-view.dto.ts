@@ -13,6 +13,9 @@ export class BudgetView {
 
   @ApiProperty({ example: '1.200000', description: 'Spent and reserved in the current period.' })
   spent!: string;
+
+  @ApiProperty({ description: 'Whether what is left does not cover the cheapest image that it may pay for.' })
+  used_up!: boolean;
 }
 
 /** Spending, as a decimal amount and its currency. */
@@ -39,8 +42,13 @@ export function spentView(amount: number, unpriced: Unpriced | undefined, curren
   return { amount: decimalOf(amount), currency, unpriced_images: images, unpriced_chats: chats };
 }
 
-/** Null when there is no budget. */
-export function budgetView(budget: Budget | undefined): BudgetView | null {
+/**
+ * Null when there is no budget. `cheapest` is the lowest price of what it may pay for, in millionths; undefined if that
+ * has no known price.
+ */
+export function budgetView(budget: Budget | undefined, cheapest: number | undefined): BudgetView | null {
   if (budget === undefined) return null;
-  return { amount: decimalOf(budget.limit), period: budget.period, spent: decimalOf(budget.spent) };
+  const { limit, period, spent } = budget;
+  const isUsedUp = limit - spent < Math.max(cheapest ?? 0, 1);
+  return { amount: decimalOf(limit), period, spent: decimalOf(spent), used_up: isUsedUp };
 }

@@ -4,12 +4,14 @@ import { AccountsConfig } from '#accounts/accounts.config.js';
 import { eachAccountLimit } from '#contract/account-limits.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { LimitsConfig } from '../../limits/limits.config.js';
-import type { AccountDefaultsView, AccountLimitsView } from '../team/dto/account-views.dto.js';
+import type { AccountDefaultsView, AccountLimitsView, KeyDefaultsView } from '../team/dto/account-views.dto.js';
 
 /** Default limits of accounts and keys; 0 = unlimited. */
 @Injectable()
 export class AccountDefaults {
   readonly view: AccountDefaultsView;
+  /** Those of each key. */
+  readonly ofKeys: KeyDefaultsView;
 
   constructor(
     private readonly store: AccountStore,
@@ -24,6 +26,11 @@ export class AccountDefaults {
       chats_per_minute: limits.account.chats,
       tasks_in_flight: tasks.accountTasksInFlight,
       max_keys: accounts.keysPerAccount,
+    };
+    this.ofKeys = {
+      submits_per_minute: limits.submitsPerMinute,
+      polls_per_minute: limits.pollsPerMinute,
+      tasks_in_flight: tasks.maxTasksInFlight,
     };
   }
 

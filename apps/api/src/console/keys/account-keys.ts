@@ -1,16 +1,19 @@
 import { Injectable } from '@nestjs/common';
-import { findModel } from '#catalog/catalog.js';
+import { findModel, servedNames } from '#catalog/catalog.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { AppError } from '#contract/app-error.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import type { ApiKeyRow } from '#accounts/api-keys.js';
 import { NewKeyRepository } from '#accounts/new-key.repository.js';
 import { may } from '#accounts/person-rules.js';
+import { RefusedCallsRepository } from '#accounts/refused-calls.repository.js';
 import type { Transaction } from '#database/queryable.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
+import type { Budget } from '#billing/budgets.js';
+import { cheapestImage } from '#billing/quote.js';
 import type { Session } from '#accounts/session-store.js';
 import { budgetAfter } from '../dto/budget-body.dto.js';
-import { spentView } from '../dto/budget-view.dto.js';
+import { budgetView, spentView, type BudgetView } from '../dto/budget-view.dto.js';
 import { AccountDefaults } from './account-defaults.js';
 import { keySettings, type KeyChangeBody, type NewKeyBody } from './dto/key-bodies.dto.js';
 import { assertEnd, assertForMember, assertWithinAccount, isLimited } from './key-rules.js';
@@ -33,6 +36,7 @@ export class AccountKeys {
     private readonly budgets: BudgetRepository,
     private readonly source: CatalogSource,
     private readonly defaults: AccountDefaults,
+    private readonly refused: RefusedCallsRepository,
   ) {}
 
   async list(who: Manager): Promise<KeyView[]> {
@@ -41,10 +45,11 @@ export class AccountKeys {
     const { currency } = this.source.current;
     const spends = await this.budgets.spentByKey(who.accountId, currency);
     const unpriced = await this.budgets.unpricedByKey(who.accountId);
-    const budgetOf = (id: string) => budgets.find(({ ownerId }) => ownerId === id);
-    return rows.map((row) =>
-      keyView(row, budgetOf(row.id), spentView(spends.get(row.id) ?? 0, unpriced.get(row.id), currency)),
-    );
+    const refused = await this.refused.totalByKey(who.accountId, new Date(Date.now() - 24 * HOUR_MS));
+    return rows.map((row) => ({
+      ...keyView(row, this.budgetOf(row, budgets), spentView(spends.get(row.id) ?? 0, unpriced.get(row.id), currency)),
+      refused_24h: refused.get(row.id) ?? 0,
+    }));
   }
 
   /** The keys whose tasks the user may see. */
@@ -106,6 +111,19 @@ export class AccountKeys {
     const row = await this.find(who, id);
     const outcome = await this.keys.revoke(row.id, who.accountId);
     return { key: await this.view(who, row.id), changed: typeof outcome === 'object' && outcome.changed };
+  }
+
+  /** A budget that does not cover the cheapest image of the key's models is used up. */
+  private budgetOf({ id, models, scopes }: ApiKeyRow, budgets: readonly Budget[]): BudgetView | null {
+    const { current } = this.source;
+    const makesImages = scopes.length === 0 || scopes.includes('images');
+    const names = makesImages ? servedNames(current, 'image', new Date()) : [];
+    const allowed = names.filter((name) => models.length === 0 || models.includes(name));
+    const entries = allowed.flatMap((name) => findModel(current, name) ?? []);
+    return budgetView(
+      budgets.find(({ ownerId }) => ownerId === id),
+      cheapestImage(current, entries, new Date()),
+    );
   }
 
   private async rows(who: Manager, transaction?: Transaction): Promise<ApiKeyRow[]> {

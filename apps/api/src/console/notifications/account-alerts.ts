@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { AlertEventRepository } from '#notifications/alerts/alert-event.repository.js';
 import { AlertRuleRepository, type AlertRule } from '#notifications/alerts/alert-rule.repository.js';
-import { ALERTS } from '#notifications/alerts/alert-settings.js';
-import { ALERT_KINDS, type AlertKind } from '#contract/alert-message.js';
+import { alertKindsFor, ALERTS } from '#notifications/alerts/alert-settings.js';
+import type { Session } from '#accounts/session-store.js';
 import { AppError } from '#contract/app-error.js';
 import { EndpointStore } from '#notifications/endpoint-store.js';
 import type { AlertPageQuery, AlertRuleBody } from './dto/alert-bodies.dto.js';
-import { alertView, type AlertPage } from './dto/alert-views.dto.js';
+import { alertView, type AlertPage, type AlertView } from './dto/alert-views.dto.js';
 
 /** An account's alerts and their rules, as its admins manage them. Anything of another account is `not_found`. */
 @Injectable()
@@ -18,7 +18,7 @@ export class AccountAlerts {
   ) {}
 
   async rules(accountId: string, operator: boolean): Promise<AlertRule[]> {
-    return await this.ruleRows.list(accountId, kindsFor(operator));
+    return await this.ruleRows.list(accountId, alertKindsFor(operator));
   }
 
   /** Returns the rule before and after. Throws AppError `not_found` and `invalid_value`. */
@@ -46,11 +46,22 @@ export class AccountAlerts {
   }
 
   async history(accountId: string, operator: boolean, { limit, after, state }: AlertPageQuery): Promise<AlertPage> {
-    const query = { kinds: kindsFor(operator), after, state, limit: limit + 1 };
+    const query = { kinds: alertKindsFor(operator), after, state, limit: limit + 1 };
     const rows = await this.events.list(accountId, query);
     const shown = rows.slice(0, limit);
     const hasMore = rows.length > shown.length;
     return { data: shown.map(alertView), has_more: hasMore, next: hasMore ? (shown.at(-1)?.id ?? null) : null };
+  }
+
+  /** Notes that a user takes care of a firing alert. Throws AppError `not_found` when no such alert fires. */
+  async acknowledge(
+    { accountId, name }: Pick<Session, 'accountId' | 'name'>,
+    operator: boolean,
+    id: string,
+  ): Promise<{ readonly alert: AlertView; readonly changed: boolean }> {
+    const found = await this.events.acknowledge(accountId, { id, kinds: alertKindsFor(operator), by: name });
+    if (found === undefined) throw new AppError('not_found', 'No such alert is firing.');
+    return { alert: alertView(found.alert), changed: found.changed };
   }
 
   private async knownChannels(accountId: string, ids: readonly string[]): Promise<readonly string[]> {
@@ -59,10 +70,6 @@ export class AccountAlerts {
     if (ids.every((id) => known.includes(id))) return [...new Set(ids)];
     throw new AppError('invalid_value', 'Channel not found.', { param: 'channels' });
   }
-}
-
-function kindsFor(operator: boolean): AlertKind[] {
-  return ALERT_KINDS.filter((kind) => operator || !ALERTS[kind].forOperators);
 }
 
 function thresholdsOf(

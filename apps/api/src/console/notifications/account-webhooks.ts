@@ -16,12 +16,16 @@ import {
   secretView,
   type EndpointListView,
   type EndpointView,
+  type ResentView,
   type SecretListView,
 } from './dto/webhook-views.dto.js';
 
 /** Per minute and account, because each is a request to a third party that a user sends at will. */
 const TESTS = 10;
 const RESENDS = 30;
+/** Deliveries that one request sends again. */
+const BATCH = 100;
+const BATCHES = 60;
 const HOUR_MS = 3_600_000;
 
 /** A delivery of the account to send again. */
@@ -114,6 +118,20 @@ export class AccountWebhooks {
     await this.queue.enqueue(entry);
     const endpoint = endpointId === null ? undefined : await this.endpointStore.find(accountId, endpointId);
     return { taskId, url: endpoint?.url };
+  }
+
+  /**
+   * Sends a batch of an endpoint's failed deliveries again. Throws AppError: `invalid_value` for a disabled endpoint,
+   * `rate_limit_exceeded`.
+   */
+  async resendFailed(accountId: string, { id, disabledAt }: WebhookEndpoint, after?: string): Promise<ResentView> {
+    if (disabledAt !== null) {
+      throw new AppError('invalid_value', 'The endpoint is disabled. Enable it to send to it.');
+    }
+    await this.attempts.admit(`webhook-batches:${accountId}`, BATCHES, 60);
+    const { count, next } = await this.deliveries.resendFailed(accountId, id, { after, limit: BATCH });
+    if (count > 0) await this.queue.enqueueNext(accountId);
+    return { resent: count, next };
   }
 
   private async setEvents(accountId: string, id: string, events: readonly WebhookEventType[]): Promise<void> {

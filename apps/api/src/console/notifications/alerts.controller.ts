@@ -18,6 +18,7 @@ import {
   AlertPage,
   AlertRuleListView,
   AlertRuleView,
+  AlertView,
   ChannelListView,
   ChannelView,
   channelView,
@@ -75,6 +76,16 @@ export class AlertsController {
     const { thresholds } = after;
     await this.audit.record(session, action, kind, { name: kind.replaceAll('_', ' '), thresholds });
     return ruleView(after);
+  }
+
+  @Post(':id/acknowledge')
+  @RouteConfig({ bodyless: true })
+  @HttpCode(200)
+  @ApiResponse({ status: 200, type: AlertView, description: 'It is not repeated until it has ended and fires again.' })
+  async acknowledge(@Session() session: Session, @Param() { id }: IdParam): Promise<AlertView> {
+    const { alert, changed } = await this.alerts.acknowledge(session, may(session, 'installation.manage'), id);
+    if (changed) await this.audit.record(session, 'alert.acknowledged', id, { name: alert.title, kind: alert.kind });
+    return alert;
   }
 
   @Get('channels')

@@ -14,8 +14,15 @@ import { DeliveryPageQuery } from './dto/delivery-query.dto.js';
 import { ConsoleController } from '../console-controller.js';
 import { Allow } from '../abilities.guard.js';
 import { Session } from '../session.decorator.js';
-import { EndpointChangeBody, NewEndpointBody, RotateSecretBody } from './dto/webhook-bodies.dto.js';
-import { DeliveryPage, EndpointListView, EndpointView, SecretListView, SentTestView } from './dto/webhook-views.dto.js';
+import { EndpointChangeBody, NewEndpointBody, ResendFailedBody, RotateSecretBody } from './dto/webhook-bodies.dto.js';
+import {
+  DeliveryPage,
+  EndpointListView,
+  EndpointView,
+  ResentView,
+  SecretListView,
+  SentTestView,
+} from './dto/webhook-views.dto.js';
 import { IdParam } from '../../common/params.js';
 import { ApiPage } from '../../common/query-fields.js';
 
@@ -86,6 +93,27 @@ export class WebhooksController {
     const deliveryId = await this.webhooks.test(accountId, id);
     await this.audit.record(session, 'webhook_endpoint.tested', id, { url: shownUrl(url), delivery: deliveryId });
     return { id: deliveryId };
+  }
+
+  @Post('endpoints/:id/resend-failed')
+  @Allow('webhooks.manage')
+  @HttpCode(200)
+  @ApiResponse({
+    status: 200,
+    type: ResentView,
+    description: 'A batch of the failed deliveries, newest first. What was sent again is not sent a second time.',
+  })
+  async resendFailed(
+    @Session() session: Session,
+    @Param() { id }: IdParam,
+    @Body() { after }: ResendFailedBody,
+  ): Promise<ResentView> {
+    const { accountId } = session;
+    const endpoint = await this.webhooks.endpoint(accountId, id);
+    const view = await this.webhooks.resendFailed(accountId, endpoint, after ?? undefined);
+    const details = { url: shownUrl(endpoint.url), count: view.resent };
+    if (view.resent > 0) await this.audit.record(session, 'webhook_deliveries.resent', id, details);
+    return view;
   }
 
   @Get('secrets')

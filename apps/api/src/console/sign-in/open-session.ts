@@ -4,6 +4,8 @@ import { CatalogSource } from '#catalog/catalog-source.js';
 import { SignInConfig } from '#accounts/accounts.config.js';
 import type { AuditAction } from '#accounts/audit-actions.js';
 import { AuditLog } from '#accounts/audit-log.js';
+import { AlertRuleRepository } from '#notifications/alerts/alert-rule.repository.js';
+import { alertKindsFor } from '#notifications/alerts/alert-settings.js';
 import type { Person } from '#accounts/person-store.js';
 import { SessionStore, type Session } from '#accounts/session-store.js';
 import { mustSetUpTwoFactor } from '../abilities.guard.js';
@@ -22,6 +24,7 @@ export class OpenSession {
     private readonly source: CatalogSource,
     private readonly cookie: SessionCookie,
     private readonly config: SignInConfig,
+    private readonly rules: AlertRuleRepository,
   ) {}
 
   /**
@@ -45,6 +48,8 @@ export class OpenSession {
     const before = browser.session;
     if (before !== undefined) await this.sessions.discard(before.id);
     await this.audit.record(session, action, personId, details);
+    // The installation is set up: from now on, it watches what matters to everybody.
+    if (action === 'person.became_first_admin') await this.rules.turnOnUsual(session.accountId, alertKindsFor(true));
     return new WithCookies(await this.view(session), [this.cookie.set(token)]);
   }
 

@@ -8,6 +8,7 @@ import { Logger } from '#telemetry/logger.js';
 import { ApiConfig } from '../../common/api.config.js';
 import { AccountsModule } from '#accounts/accounts.module.js';
 import { MailModule } from '#notifications/mail/mail.module.js';
+import { NotificationsModule } from '#notifications/notifications.module.js';
 import { LimitsModule } from '../../limits/limits.module.js';
 import { ChallengeCookie } from './challenge-cookie.js';
 import { CodeCheck } from './code-check.js';
@@ -61,7 +62,7 @@ const sealer = {
  * one-time links.
  */
 @Module({
-  imports: [LimitsModule, AccountsModule, MailModule],
+  imports: [LimitsModule, AccountsModule, MailModule, NotificationsModule],
   controllers: [
     SignInMethodsController,
     LinksController,

@@ -1,9 +1,13 @@
 import { Injectable } from '@nestjs/common';
+import { findModel, servedNames } from '#catalog/catalog.js';
+import { cheapestImage } from '#billing/quote.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { AppError } from '#contract/app-error.js';
 import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { AccountStore, newAccountId, type Account } from '#accounts/account-store.js';
+import { AlertRuleRepository } from '#notifications/alerts/alert-rule.repository.js';
+import { alertKindsFor } from '#notifications/alerts/alert-settings.js';
 import { TaskFigures } from '#tasks/reading/task-figures.js';
 import { accountLimits, type AccountChangeBody, type NewAccountBody } from './dto/account-bodies.dto.js';
 import { AccountDefaults, limitsView } from '../keys/account-defaults.js';
@@ -20,6 +24,7 @@ export class Accounts {
     private readonly accounts: AccountStore,
     private readonly defaults: AccountDefaults,
     private readonly figures: TaskFigures,
+    private readonly rules: AlertRuleRepository,
   ) {}
 
   /** All accounts, or the one with this id. */
@@ -35,6 +40,7 @@ export class Accounts {
       require_two_factor: row.requireTwoFactor,
       limits: limitsView(row.limits),
       defaults,
+      key_defaults: this.defaults.ofKeys,
       default_response_format: row.defaultResponseFormat,
       created_at: row.createdAt.toISOString(),
       disabled_at: row.disabledAt?.toISOString() ?? null,
@@ -59,6 +65,7 @@ export class Accounts {
       ...billing,
       limits: limitsView(account.limits),
       defaults: this.defaults.view,
+      key_defaults: this.defaults.ofKeys,
     };
   }
 
@@ -75,6 +82,7 @@ export class Accounts {
     // First, because it may fail: a budget without an account is harmless, an account without its budget is not.
     if (budget) await this.budgets.set({ ownerId: id, owner: 'account' }, budget);
     await this.accounts.create(id, name, accountLimits(body));
+    await this.rules.turnOnUsual(id, alertKindsFor(false));
     return id;
   }
 
@@ -105,14 +113,21 @@ export class Accounts {
 
   private async billing(accounts: readonly Account[]) {
     const ids = accounts.map(({ id }) => id);
-    const { currency } = this.source.current;
+    const { current } = this.source;
+    const { currency } = current;
+    const now = new Date();
+    const models = servedNames(current, 'image', now).flatMap((name) => findModel(current, name) ?? []);
+    const cheapest = cheapestImage(current, models, now);
     const [budgets, spends, unpriced] = await Promise.all([
       this.budgets.find(ids),
       this.budgets.spentThisMonth(ids, currency),
       this.budgets.unpricedThisMonth(ids),
     ]);
     return (id: string) => ({
-      budget: budgetView(budgets.find(({ ownerId }) => ownerId === id)),
+      budget: budgetView(
+        budgets.find(({ ownerId }) => ownerId === id),
+        cheapest,
+      ),
       spend: spentView(spends.get(id) ?? 0, unpriced.get(id), currency),
     });
   }

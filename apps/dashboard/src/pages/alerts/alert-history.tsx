@@ -39,7 +39,7 @@ export function AlertHistory() {
 
 function PastAlert({ alert }: { readonly alert: Alert }) {
   const [opened, { toggle }] = useDisclosure(false);
-  const { id, kind, title, text, started_at: from, resolved_at: to } = alert;
+  const { id, kind, title, text, started_at: from, resolved_at: to, acknowledged_by: by } = alert;
   return (
     <Box className="list-row">
       <UnstyledButton className="row-button" aria-expanded={opened} aria-controls={`${id}-details`} onClick={toggle}>
@@ -63,6 +63,12 @@ function PastAlert({ alert }: { readonly alert: Alert }) {
               <dd>{fullTime(from)}</dd>
               <dt>Resolved</dt>
               <dd>{to === null ? '–' : fullTime(to)}</dd>
+              {by !== null && (
+                <>
+                  <dt>Acknowledged by</dt>
+                  <dd>{by}</dd>
+                </>
+              )}
             </dl>
             <Link {...causeOf(alert)} className="text-link">
               Show cause

@@ -2,7 +2,10 @@ import { Box, Group, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { IconAlertTriangle, IconBellOff, IconCheck } from '@tabler/icons-react';
-import { firingQuery, type Alert } from '../../api/alerts.ts';
+import { ALERT_VIEWS, firingQuery, type Alert } from '../../api/alerts.ts';
+import { send } from '../../api/request.ts';
+import { BusyButton } from '../../parts/busy.tsx';
+import { useSave } from '../../parts/use-save.ts';
 import { causeOf, endingSentence } from '../../parts/alert-words.ts';
 import { fromNow, fullTime } from '../../parts/format.ts';
 import { Rows, Trouble } from '../../parts/page.tsx';
@@ -31,7 +34,13 @@ export function FiringAlerts({ anyOn }: { readonly anyOn: boolean }) {
 }
 
 function Firing({ alert }: { readonly alert: Alert }) {
-  const { title, text, started_at: since } = alert;
+  const { id, title, text, started_at: since, acknowledged_at: at, acknowledged_by: by } = alert;
+  const acknowledge = useSave({
+    send: () => send('POST', `/alerts/${encodeURIComponent(id)}/acknowledge`),
+    stale: ALERT_VIEWS,
+    done: 'Alert acknowledged.',
+    failed: 'Could not acknowledge the alert',
+  });
   return (
     <Group className="list-row" p="md" gap="sm" wrap="nowrap" align="flex-start">
       <IconAlertTriangle size={18} color="var(--bad)" aria-hidden style={{ flexShrink: 0, marginTop: 2 }} />
@@ -43,7 +52,23 @@ function Firing({ alert }: { readonly alert: Alert }) {
         <Text size="sm" c="dimmed">
           {endingSentence(alert)}
         </Text>
+        {by !== null && at !== null && (
+          <Text size="sm" title={fullTime(at)}>
+            Acknowledged by {by} {fromNow(at)}. Not repeated until it has ended and fires again.
+          </Text>
+        )}
         <Group gap="md">
+          {by === null && (
+            <BusyButton
+              size="xs"
+              variant="default"
+              aria-label={`Acknowledge: ${title}`}
+              busy={acknowledge.isPending}
+              onClick={() => acknowledge.mutate()}
+            >
+              Acknowledge
+            </BusyButton>
+          )}
           <Link {...causeOf(alert)} className="text-link">
             Show cause
           </Link>

@@ -161,7 +161,9 @@ function Accepts({ form }: { readonly form: UseFormReturnType<ModelFields> }) {
         {...form.getInputProps('pixel_sizes')}
       />
       <NumberInput
-        label="Maximum images per request"
+        label="Images per request (n)"
+        description="At most, as callers may ask for. At least one provider must return that many from one call."
+        inputWrapperOrder={['label', 'input', 'description', 'error']}
         placeholder="1"
         min={1}
         max={10}

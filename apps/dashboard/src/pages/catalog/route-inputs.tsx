@@ -221,7 +221,9 @@ function RouteInput({ form, catalog, providers, index, mark, handle }: RouteInpu
               <Checkbox label="Accepts markup" {...checkbox('markup')} />
               <NumberInput label="Maximum reference images" placeholder="16" min={1} max={16} {...field('images')} />
               <NumberInput
-                label="Maximum images per call"
+                label="Images per provider call"
+                description="At most. Requests for more images aren’t sent here."
+                inputWrapperOrder={['label', 'input', 'description', 'error']}
                 placeholder="Provider default"
                 min={1}
                 max={10}

@@ -132,6 +132,7 @@ export function KeyForm({ existing, onClose, onCreated }: KeyFormProps) {
                     key={name}
                     field={form.getInputProps(name)}
                     label={label}
+                    usual={account?.key_defaults[name]}
                     most={account && (account.limits[name] ?? account.defaults[name])}
                   />
                 ))}

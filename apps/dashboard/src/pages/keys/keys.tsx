@@ -1,6 +1,6 @@
 import { Box, Button, Group, Menu, Switch, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
+import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { keysQuery, useMay } from '../../api/queries.ts';
 import type { ApiKey, NewKey } from '../../api/types.ts';
@@ -11,6 +11,7 @@ import { Mark } from '../../parts/mark.tsx';
 import { Empty, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { Spend } from '../../parts/spend.tsx';
+import { State } from '../../parts/state.tsx';
 import { useOpenedByHash } from '../../parts/use-opened-by-hash.ts';
 import { When } from '../../parts/when.tsx';
 import { RevokeKey, RotateKey } from './key-actions.tsx';
@@ -99,6 +100,7 @@ function KeyTable({ keys, withCreators, onAct }: KeyTableProps) {
             <Table.Th>Last used</Table.Th>
             <Table.Th>Spent</Table.Th>
             <Table.Th>Limits</Table.Th>
+            <Table.Th className="nowrap">Refused (24 h)</Table.Th>
             <Table.Th>Expires</Table.Th>
             <HiddenHead w={56}>Actions</HiddenHead>
           </Table.Tr>
@@ -113,6 +115,7 @@ function KeyTable({ keys, withCreators, onAct }: KeyTableProps) {
                   </Text>
                   {stateOf(key) !== 'active' && <Mark>{stateOf(key)}</Mark>}
                   {stateOf(key) === 'active' && key.replaced_by !== null && <Mark>rotated</Mark>}
+                  {stateOf(key) === 'active' && key.budget?.used_up === true && <State label="Used up" color="red" />}
                 </Group>
                 <Text ff="monospace" size="xs" c="dimmed">
                   {key.prefix}…
@@ -127,6 +130,9 @@ function KeyTable({ keys, withCreators, onAct }: KeyTableProps) {
               </Table.Td>
               <Table.Td data-name="Limits">
                 <Text size="sm">{limitsOf(key)}</Text>
+              </Table.Td>
+              <Table.Td data-name="Refused (24 h)">
+                <RefusedCount of={key} />
               </Table.Td>
               <Table.Td data-name="Expires">
                 <Text size="sm" {...(key.expires_at === null ? { c: 'dimmed' } : {})}>
@@ -153,6 +159,28 @@ function Creator({ of: { created_by: creator, made_by: maker } }: { readonly of:
         {creator?.name ?? (maker === null ? 'Unknown' : MAKERS[maker])}
       </Text>
     </Table.Td>
+  );
+}
+
+/** Calls of the key that became no task; a link to why, for users who may see it. */
+function RefusedCount({ of: { id, name, refused_24h: count } }: { readonly of: ApiKey }) {
+  const may = useMay();
+  const text = count.toLocaleString('en');
+  if (count === 0 || !may('tasks.read'))
+    return (
+      <Text size="sm" className="numbers" {...(count === 0 && { c: 'dimmed' })}>
+        {text}
+      </Text>
+    );
+  return (
+    <Link
+      to="/tasks/refused"
+      search={{ key: id }}
+      className="text-link numbers"
+      aria-label={`${text} refused calls of ${name}`}
+    >
+      {text}
+    </Link>
   );
 }
 

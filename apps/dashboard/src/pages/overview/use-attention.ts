@@ -9,7 +9,8 @@ import { ownAccountQuery } from '../../api/team-queries.ts';
 import type { ApiKey } from '../../api/types.ts';
 import { endpointsQuery, type Endpoint } from '../../api/webhooks.ts';
 import { causeOf } from '../../parts/alert-words.ts';
-import { clockSpan, fromNow } from '../../parts/format.ts';
+import { clockSpan, clockTime, fromNow } from '../../parts/format.ts';
+import { undeliveredOf } from '../../parts/webhook-words.ts';
 import { healthOf } from '../operation/provider-health.ts';
 
 /** A problem that needs attention, with a link. */
@@ -18,6 +19,8 @@ export interface Notice {
   readonly link: Pick<LinkProps, 'to' | 'search'>;
   /** Its subject: a firing alert replaces a notice with the same subject. */
   readonly about?: string;
+  /** It says more than such an alert, and replaces it. */
+  readonly insists?: boolean;
 }
 
 const REFRESH_MS = 15_000;
@@ -52,7 +55,6 @@ export function useAttention(): Notice[] | undefined {
   if ([failures, keys, endpoints, account, providers, queue, catalog, alerts].some(({ isLoading }) => isLoading))
     return undefined;
   const firing = (alerts.data?.data ?? []).map(alertNotice);
-  const told = new Set(firing.map(({ about }) => about));
   const found = [
     ...(queue.data === undefined ? [] : queueNotices(queue.data)),
     ...(providers.data?.data ?? []).flatMap(providerNotices),
@@ -62,11 +64,16 @@ export function useAttention(): Notice[] | undefined {
     ...(keys.data?.data ?? []).flatMap(keyNotices),
     ...(endpoints.data?.data ?? []).flatMap(endpointNotices),
   ];
-  return [...firing, ...found.filter(({ about }) => about === undefined || !told.has(about))];
+  const insisting = new Set(found.filter(({ insists }) => insists).map(({ about }) => about));
+  const alerting = firing.filter(({ about }) => !insisting.has(about));
+  const told = new Set(alerting.map(({ about }) => about));
+  return [...alerting, ...found.filter(({ about }) => about === undefined || !told.has(about))];
 }
 
 function alertNotice(alert: Alert): Notice {
-  return { text: `${alert.title}.`, link: causeOf(alert), about: `${alert.kind} ${alert.subject}` };
+  const { acknowledged_by: by } = alert;
+  const text = `${alert.title}${by === null ? '' : ` (acknowledged by ${by})`}.`;
+  return { text, link: causeOf(alert), about: `${alert.kind} ${alert.subject}` };
 }
 
 function queueNotices({ workers, waiting, waiting_for: groups, oldest_waiting_seconds: oldest }: Queue): Notice[] {
@@ -119,11 +126,17 @@ function failureNotices(failed: number): Notice[] {
 
 function budgetNotices(who: string, budget: ApiKey['budget'], link: Notice['link']): Notice[] {
   if (budget === null) return [];
+  const about = `budget ${who}`;
+  if (budget.used_up) {
+    const wait = budget.period === 'month' ? ', or wait for the next month (UTC)' : '';
+    const text = `${who} has used up its budget: its calls are refused. Raise the budget${wait}.`;
+    return [{ text, link, about, insists: true }];
+  }
   const share = Number(budget.amount) > 0 ? Number(budget.spent) / Number(budget.amount) : 1;
   if (share < NEARLY) return [];
   const used = share >= 1 ? 'all' : `${Math.floor(share * 100)}%`;
   const text = `${who} has used ${used} of its ${budget.period === 'month' ? 'monthly ' : ''}budget.`;
-  return [{ text, link, about: `budget ${who}` }];
+  return [{ text, link, about }];
 }
 
 function keyNotices({ name, budget, expires_at: end, revoked_at: revoked, replaced_by: successor }: ApiKey): Notice[] {
@@ -136,9 +149,18 @@ function keyNotices({ name, budget, expires_at: end, revoked_at: revoked, replac
   ];
 }
 
-function endpointNotices({ url, disabled_at: disabled, disabled_reason: reason, recent }: Endpoint): Notice[] {
+function endpointNotices({
+  url,
+  disabled_at: disabled,
+  disabled_reason: reason,
+  failing_since,
+  recent,
+}: Endpoint): Notice[] {
   const link = { to: '/webhooks' } as const;
-  if (reason === 'gone') return [{ text: `Webhook endpoint ${url} answered 410 and was disabled.`, link }];
-  if (disabled !== null || recent === null || recent.failed === 0 || recent.delivered > 0) return [];
-  return [{ text: `Deliveries to webhook endpoint ${url} fail.`, link }];
+  const address = url.split('?', 1)[0] ?? url;
+  if (reason === 'gone') return [{ text: `Webhook endpoint ${address} answered 410 and was disabled.`, link }];
+  if (disabled !== null || failing_since === null) return [];
+  const counts = recent === null ? '' : `: ${undeliveredOf(recent)}`;
+  const text = `Webhook endpoint ${address} has been failing since ${clockTime(failing_since)}${counts}.`;
+  return [{ text, link, about: `webhook_failing ${address}` }];
 }

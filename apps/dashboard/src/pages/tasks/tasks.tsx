@@ -9,6 +9,7 @@ import { useCompactRows } from '../../parts/density.ts';
 import { dayOf, fullTime } from '../../parts/format.ts';
 import { IconList, IconSearch } from '@tabler/icons-react';
 import { Empty, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
+import { TaskTabs } from '../../parts/task-tabs.tsx';
 import { ManyTasksMenu } from './many-tasks.tsx';
 import { TaskFilterBar } from './task-filter-bar.tsx';
 import {
@@ -67,6 +68,7 @@ export function TasksPage() {
       }
       actions={<ManyTasksMenu filters={filters} />}
     >
+      <TaskTabs />
       <TaskFilterBar filters={filters} />
       {error !== null && <Trouble error={error} doing="Could not load tasks" onRetry={() => void refetch()} />}
       {error === null && (

@@ -6,17 +6,17 @@ import { BusyButton } from '../../parts/busy.tsx';
 import { send } from '../../api/request.ts';
 import { payloadQuery, WEBHOOK_VIEWS, type WebhookDelivery } from '../../api/webhooks.ts';
 import { CodeBlock } from '../../parts/copy.tsx';
-import { duration, fromNow, fullTime } from '../../parts/format.ts';
+import { clockTime, duration, fromNow, fullTime } from '../../parts/format.ts';
 import { IconRefresh } from '@tabler/icons-react';
 import { Trouble } from '../../parts/page.tsx';
 import { State } from '../../parts/state.tsx';
-import { attemptOutcome, DELIVERY_LOOKS, eventName } from '../../parts/webhook-words.ts';
+import { attemptOutcome, deliveryLook, eventName, failuresOf, timesOf } from '../../parts/webhook-words.ts';
 import { useSave } from '../../parts/use-save.ts';
 
 /** One delivery, expandable to its attempts. */
 export function DeliveryRow({ delivery }: { readonly delivery: WebhookDelivery }) {
   const [opened, { toggle }] = useDisclosure(false);
-  const { id, event, url, status, created_at: createdAt } = delivery;
+  const { id, event, url, created_at: createdAt } = delivery;
   return (
     <Box className="list-row" data-delivery={id}>
       <UnstyledButton
@@ -26,7 +26,7 @@ export function DeliveryRow({ delivery }: { readonly delivery: WebhookDelivery }
         onClick={toggle}
       >
         <Box w={{ sm: 84 }} flex="none" className="delivery-state">
-          <State {...DELIVERY_LOOKS[status]} />
+          <State {...deliveryLook(delivery)} />
         </Box>
         <Box flex={1} miw={0}>
           <Text size="sm">{eventName(event)}</Text>
@@ -160,8 +160,15 @@ function Attempts({ delivery: { attempts, status } }: { readonly delivery: Webho
 }
 
 function summaryOf({ attempts, next_try_at: next }: WebhookDelivery): string {
+  const failures = failuresOf(attempts);
+  if (next !== null && failures > 0) return `Failed ${timesOf(failures)}, next try ${atTime(next)}`;
   const tries = `${attempts.length} ${attempts.length === 1 ? 'attempt' : 'attempts'}`;
   return next === null || attempts.length === 0 ? tries : `${tries}, next ${soon(next)}`;
+}
+
+/** "at 6:20 AM", or "in a moment". */
+function atTime(time: string): string {
+  return Date.parse(time) - Date.now() < 60_000 ? 'in a moment' : `at ${clockTime(time)}`;
 }
 
 function soon(time: string): string {

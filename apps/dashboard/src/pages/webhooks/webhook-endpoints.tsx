@@ -1,15 +1,15 @@
-import { Box, Menu, Stack, Table, Text } from '@mantine/core';
+import { Box, Button, Menu, Stack, Table, Text } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Endpoint } from '../../api/webhooks.ts';
-import { fromNow, fullTime } from '../../parts/format.ts';
+import { clockTime, fromNow, fullTime } from '../../parts/format.ts';
 import { IconWebhook } from '@tabler/icons-react';
 import { HiddenHead } from '../../parts/hidden-head.tsx';
 import { Empty, Rows, Trouble } from '../../parts/page.tsx';
 import { RowMenu } from '../../parts/row-menu.tsx';
 import { State, type StateLook } from '../../parts/state.tsx';
-import { eventName } from '../../parts/webhook-words.ts';
+import { eventName, undeliveredOf } from '../../parts/webhook-words.ts';
 import { useEndpointSwitch, useEndpointTest, type EndpointDialog } from './webhook-endpoint-actions.tsx';
 
 interface EndpointsProps {
@@ -39,7 +39,7 @@ export function WebhookEndpoints({ query: { data, error, isPending, refetch }, i
               <Table.Tr>
                 <Table.Th>Endpoint</Table.Th>
                 <Table.Th>Status</Table.Th>
-                <Table.Th visibleFrom="sm">Recent deliveries</Table.Th>
+                <Table.Th visibleFrom="sm">Last 24 hours</Table.Th>
                 <HiddenHead w={56}>Actions</HiddenHead>
               </Table.Tr>
             </Table.Thead>
@@ -74,7 +74,19 @@ function EndpointRow({ endpoint, isAdmin, onAct }: RowProps) {
         </Text>
       </Table.Td>
       <Table.Td title={disabledAt === null ? undefined : `Since ${fullTime(disabledAt)}`}>
-        <State {...lookOf(endpoint)} />
+        <Stack gap={6} align="flex-start">
+          <State {...lookOf(endpoint)} />
+          {isAdmin && disabledAt === null && recent !== null && recent.failed + recent.retrying > 0 && (
+            <Button
+              variant="default"
+              size="xs"
+              aria-label={`Resend all failed deliveries to ${url}`}
+              onClick={() => onAct({ kind: 'resend', endpoint })}
+            >
+              Resend all failed
+            </Button>
+          )}
+        </Stack>
       </Table.Td>
       <Table.Td visibleFrom="sm">
         {recent === null ? (
@@ -126,13 +138,15 @@ function EndpointMenu({ endpoint, isAdmin, onAct }: RowProps) {
   );
 }
 
-function lookOf({ disabled_at: disabledAt, disabled_reason: reason }: Endpoint): StateLook {
+function lookOf({ disabled_at: disabledAt, disabled_reason: reason, failing_since: since }: Endpoint): StateLook {
+  if (disabledAt === null && since !== null) return { label: `Failing since ${clockTime(since)}`, color: 'red' };
   if (disabledAt === null) return { label: 'Active', color: 'green' };
   return reason === 'gone' ? { label: 'Disabled (HTTP 410)', color: 'red' } : { label: 'Disabled', color: 'gray' };
 }
 
-function recordOf({ delivered, failed }: NonNullable<Endpoint['recent']>): string {
-  const ended = delivered + failed;
-  if (ended === 0) return 'In progress';
-  return `${delivered} of ${ended} delivered`;
+function recordOf(recent: NonNullable<Endpoint['recent']>): string {
+  const { delivered, failed, retrying } = recent;
+  if (delivered + failed + retrying === 0) return 'In progress';
+  if (failed + retrying > 0) return undeliveredOf(recent);
+  return `${delivered.toLocaleString('en')} of ${delivered.toLocaleString('en')} delivered`;
 }

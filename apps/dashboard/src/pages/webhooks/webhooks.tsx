@@ -6,7 +6,7 @@ import { endpointsQuery } from '../../api/webhooks.ts';
 import { IconPlus } from '@tabler/icons-react';
 import { PageFrame } from '../../parts/page.tsx';
 import { WebhookDeliveries } from './webhook-deliveries.tsx';
-import { RemoveEndpoint, type EndpointDialog } from './webhook-endpoint-actions.tsx';
+import { RemoveEndpoint, ResendFailed, type EndpointDialog } from './webhook-endpoint-actions.tsx';
 import { EndpointForm } from './webhook-endpoint-form.tsx';
 import { WebhookEndpoints } from './webhook-endpoints.tsx';
 import { WebhookVerification } from './webhook-verification.tsx';
@@ -34,6 +34,7 @@ export function WebhooksPage() {
       <WebhookDeliveries endpoints={known} />
       {dialog?.kind === 'add' && <EndpointForm onClose={close} />}
       {dialog?.kind === 'events' && <EndpointForm existing={dialog.endpoint} onClose={close} />}
+      {dialog?.kind === 'resend' && <ResendFailed endpoint={dialog.endpoint} onClose={close} />}
       {dialog?.kind === 'remove' && <RemoveEndpoint endpoint={dialog.endpoint} onClose={close} />}
     </PageFrame>
   );

@@ -11,8 +11,7 @@ import {
   type KeyTasks,
   type SubmitMode,
 } from '#accounts/api-keys.js';
-import type { Budget } from '#billing/budgets.js';
-import { budgetView, BudgetView, SpentView } from '../../dto/budget-view.dto.js';
+import { BudgetView, SpentView } from '../../dto/budget-view.dto.js';
 import { ListOf } from '../../dto/list-views.dto.js';
 
 /** The user who created a key. */
@@ -121,6 +120,12 @@ export class KeyView {
 
   @ApiProperty({ type: SpentView })
   spend!: SpentView;
+
+  @ApiProperty({
+    type: 'integer',
+    description: 'Calls of the last 24 hours that were refused before there was a task.',
+  })
+  refused_24h!: number;
 }
 
 /** Newest first, including ended keys; members see only their own. */
@@ -148,7 +153,7 @@ export class NewKeyView {
 }
 
 /** A key as the console's API shows it. */
-export function keyView(row: ApiKeyRow, budget: Budget | undefined, spend: SpentView): KeyView {
+export function keyView(row: ApiKeyRow, budget: BudgetView | null, spend: SpentView): Omit<KeyView, 'refused_24h'> {
   return {
     id: row.id,
     name: row.name,
@@ -164,7 +169,7 @@ export function keyView(row: ApiKeyRow, budget: Budget | undefined, spend: Spent
     allow_pixel_size: row.allowPixelSize,
     submit_mode: row.submitMode,
     region: row.region,
-    budget: budgetView(budget),
+    budget,
     created_at: row.createdAt.toISOString(),
     created_by: row.createdBy,
     made_by: row.madeBy,

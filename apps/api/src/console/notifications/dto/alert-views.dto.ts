@@ -147,6 +147,17 @@ export class AlertView {
     type: String,
     nullable: true,
     format: 'date-time',
+    description: 'Since when somebody takes care of it, so that it is not repeated.',
+  })
+  acknowledged_at!: string | null;
+
+  @ApiProperty({ type: String, nullable: true, description: 'The name of the user who acknowledged it.' })
+  acknowledged_by!: string | null;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    format: 'date-time',
     description: 'When the alert resolves, provided its cause does not return.',
   })
   clears_at!: string | null;
@@ -224,6 +235,8 @@ export function alertView({ name, startedAt, resolvedAt, ...alert }: AlertEvent)
     path,
     started_at: startedAt.toISOString(),
     resolved_at: resolvedAt?.toISOString() ?? null,
+    acknowledged_at: alert.acknowledgedAt?.toISOString() ?? null,
+    acknowledged_by: alert.acknowledgedBy,
     clears_at: clearsAt(alert)?.toISOString() ?? null,
     clear_minutes: alert.clearMinutes,
   };

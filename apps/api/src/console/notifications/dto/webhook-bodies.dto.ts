@@ -23,6 +23,13 @@ export class EndpointChangeBody {
   active?: boolean | null;
 }
 
+/** Which batch of an endpoint's failed deliveries to send again; the newest by default. */
+@OptionalBody()
+export class ResendFailedBody {
+  @TextField({ optional: true, description: '`next` of the batch before.' })
+  after?: string | null;
+}
+
 /** How long the old secret stays valid beside the new one, in hours; 24 by default. */
 @OptionalBody()
 export class RotateSecretBody {

@@ -1,7 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { WEBHOOK_EVENTS, WEBHOOK_TEST, type SentEventType, type WebhookEventType } from '#contract/webhook-event.js';
 import type { LoggedDelivery } from '#notifications/deliveries/delivery-log.js';
-import type { EndpointRecord } from '#notifications/deliveries/delivery-records.js';
+import { RECORD_HOURS } from '#notifications/deliveries/delivery-records.js';
+import type { DeliveryCounts } from '#notifications/deliveries/delivery.sql.js';
 import type { WebhookEndpoint } from '#notifications/endpoint-store.js';
 import {
   ATTEMPT_ERRORS,
@@ -12,12 +13,19 @@ import {
 import type { WebhookSecret } from '#notifications/secret-store.js';
 import { ListOf, PageOf } from '../../dto/list-views.dto.js';
 
+/** The deliveries of the last `hours`, at most the latest 1,000. */
 class EndpointRecordView {
-  @ApiProperty({ type: 'integer', description: 'Successful deliveries among the latest 100.' })
-  delivered!: number;
+  @ApiProperty({ type: 'integer', example: RECORD_HOURS })
+  hours!: number;
 
   @ApiProperty({ type: 'integer' })
+  delivered!: number;
+
+  @ApiProperty({ type: 'integer', description: 'Given up.' })
   failed!: number;
+
+  @ApiProperty({ type: 'integer', description: 'To be tried again: at least one attempt has failed, and none since.' })
+  retrying!: number;
 
   @ApiProperty({ format: 'date-time', description: 'Time of the latest delivery.' })
   last_at!: string;
@@ -43,7 +51,15 @@ export class EndpointView {
   @ApiProperty({ type: String, enum: ['gone', 'owner'], nullable: true, description: 'gone = it returned 410.' })
   disabled_reason!: 'gone' | 'owner' | null;
 
-  @ApiProperty({ type: EndpointRecordView, nullable: true, description: 'Null if the log has no deliveries.' })
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    format: 'date-time',
+    description: 'Since when every attempt has failed; null = the last one was delivered, or there was none.',
+  })
+  failing_since!: string | null;
+
+  @ApiProperty({ type: EndpointRecordView, nullable: true, description: 'Null without deliveries in this time.' })
   recent!: EndpointRecordView | null;
 }
 
@@ -128,15 +144,24 @@ export class DeliveryView {
 /** A page of the account's deliveries, newest first. */
 export class DeliveryPage extends PageOf(DeliveryView, 'Newest first.') {}
 
+/** A batch of deliveries that were sent again. */
+export class ResentView {
+  @ApiProperty({ type: 'integer', description: 'Deliveries that are sent again.' })
+  resent!: number;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Pass it as `after` for the next batch; null = no more.' })
+  next!: string | null;
+}
+
 /** Id of the delivery that carries the test message. */
 export class SentTestView {
   @ApiProperty({ description: 'ID of the delivery, for checking the result.' })
   id!: string;
 }
 
-/** `record`: undefined for an endpoint without deliveries. */
-export function endpointView(endpoint: WebhookEndpoint, record: EndpointRecord | undefined): EndpointView {
-  const { id, url, events, createdAt, disabledAt, disabledReason } = endpoint;
+/** `record`: undefined for an endpoint without recent deliveries. */
+export function endpointView(endpoint: WebhookEndpoint, record: DeliveryCounts | undefined): EndpointView {
+  const { id, url, events, createdAt, disabledAt, disabledReason, failingSince } = endpoint;
   return {
     id,
     url,
@@ -144,12 +169,13 @@ export function endpointView(endpoint: WebhookEndpoint, record: EndpointRecord |
     created_at: createdAt.toISOString(),
     disabled_at: disabledAt?.toISOString() ?? null,
     disabled_reason: disabledReason,
+    failing_since: failingSince?.toISOString() ?? null,
     recent: record === undefined ? null : recordView(record),
   };
 }
 
-function recordView({ delivered, failed, lastAt }: EndpointRecord): EndpointRecordView {
-  return { delivered, failed, last_at: lastAt.toISOString() };
+function recordView({ delivered, failed, retrying, lastAt }: DeliveryCounts): EndpointRecordView {
+  return { hours: RECORD_HOURS, delivered, failed, retrying, last_at: lastAt.toISOString() };
 }
 
 /** The full secret, which receivers need to verify signatures. */

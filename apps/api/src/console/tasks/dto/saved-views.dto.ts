@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ChoiceField, TextField, type FieldOptions } from '#contract/field.js';
 import { TASK_ORDERS } from '#tasks/reading/task-list-store.js';
-import { TASK_STATUSES } from '#tasks/row/task-status.js';
+import { CONSOLE_STATES } from './task-query.dto.js';
 import { ListOf } from '../../dto/list-views.dto.js';
 import { NameBody } from '../../dto/name-body.dto.js';
 
@@ -11,7 +11,7 @@ const FilterField = (options: FieldOptions = {}) =>
 
 /** A name, and the filters to save under it; those of the list of tasks, without their times. */
 export class SavedViewBody extends NameBody {
-  @ChoiceField(TASK_STATUSES, { optional: true })
+  @ChoiceField(CONSOLE_STATES, { optional: true })
   status?: string | null;
 
   @FilterField()

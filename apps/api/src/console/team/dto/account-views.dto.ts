@@ -19,6 +19,18 @@ export class AccountLimitsView extends AccountLimitFields<Limits>((name) =>
 /** Defaults where nothing is set; 0 = unlimited. */
 export class AccountDefaultsView extends AccountLimitFields<Defaults>(() => ApiProperty({ type: 'integer' })) {}
 
+/** Limits of a key where none is set; 0 = unlimited. */
+export class KeyDefaultsView {
+  @ApiProperty({ type: 'integer' })
+  submits_per_minute!: number;
+
+  @ApiProperty({ type: 'integer' })
+  polls_per_minute!: number;
+
+  @ApiProperty({ type: 'integer' })
+  tasks_in_flight!: number;
+}
+
 function described({ description }: AccountLimitRow): { description?: string } {
   return description === undefined ? {} : { description };
 }
@@ -48,6 +60,9 @@ export class OwnAccountView {
 
   @ApiProperty({ type: AccountDefaultsView, description: 'The deployment’s defaults.' })
   defaults!: AccountDefaultsView;
+
+  @ApiProperty({ type: KeyDefaultsView, description: 'What a key without limits of its own has.' })
+  key_defaults!: KeyDefaultsView;
 }
 
 /** An account as operators see it: figures only, never its prompts or images. */
