@@ -78,7 +78,7 @@ models:
   const providers = async (): Promise<Provider[]> => (await ada.ask<{ data: Provider[] }>('/providers')).data;
   const provider = async (name: string): Promise<Provider> => (await providers()).find((one) => one.name === name)!;
   const generate = async (model: string): Promise<number> => {
-    const body = { model, prompt: 'a harbor', resolution: '1k' };
+    const body = { model, prompt: 'a harbor at dawn', resolution: '1k' };
     const answer = await platform.call('/v1/images/generations', { body });
     await answer.text();
     return answer.status;
@@ -113,12 +113,12 @@ models:
 
   it('counts every failed call, of tasks that another provider completes, and of one that waits', async () => {
     const png = await plainImage(1024, 1024);
-    first.script(apiError(SAID.status, { message: SAID.message }));
+    first.script(apiError(SAID.status, { message: `${SAID.message} It saw “a harbor at dawn”.` }));
     second.script(image(png));
     expect(await generate('both')).toBe(200);
     expect(await generate('both')).toBe(200);
     const accepted = await platform.call('/v1/images/generations/async', {
-      body: { model: 'alone', prompt: 'a harbor', resolution: '1k' },
+      body: { model: 'alone', prompt: 'a harbor at dawn', resolution: '1k' },
     });
     await accepted.text();
     expect(await waitUntil(async () => (await provider('first')).breaker === 'open', WAIT)).toBe(true);
@@ -130,7 +130,12 @@ models:
     expect(hour).toMatchObject({
       total: { calls: 3, succeeded: 0, failed: 3, rate_limited: 0, timed_out: 0, rejected: 0, average_ms: null },
       failing: 3,
-      last_failure: { code: 'upstream_error', status: 500, provider_message: SAID.message, model: 'theirs' },
+      last_failure: {
+        code: 'upstream_error',
+        status: 500,
+        provider_message: `${SAID.message} It saw “[prompt]”.`,
+        model: 'theirs',
+      },
     });
     const inMinutes = hour.minutes.reduce((sum, { failed }) => sum + failed, 0);
     expect(inMinutes).toBe(3);
@@ -170,14 +175,15 @@ models:
 
   it('counts chats where the API passes them on', async () => {
     const body = { model: 'talk', messages: [{ role: 'user', content: 'hello' }] };
-    second.script(apiError(503, { message: 'Busy.' }));
+    second.script(apiError(503, { message: 'Busy with: hello' }));
     const answer = await platform.call('/v1/chat/completions', { body });
     await answer.text();
     expect(answer.status).toBe(503);
     const ofChats = async () => (await provider('second')).last_hour.models.find(({ model }) => model === 'talk');
     await waitUntil(async () => (await ofChats()) !== undefined, WAIT);
     expect(await ofChats()).toMatchObject({ calls: 1, failed: 1 });
-    expect((await provider('second')).last_hour.last_failure).toMatchObject({ status: 503, provider_message: 'Busy.' });
+    const failure = { status: 503, message: 'The provider failed (503).', provider_message: null };
+    expect((await provider('second')).last_hour.last_failure).toMatchObject(failure);
   });
 
   it('tests a paused provider at once, and a success ends its pause', async () => {

@@ -273,7 +273,14 @@ function endingOf(called: Called, signal: AbortSignal): Pick<EndedCall, 'ending'
   }
   const { status } = called.refusal;
   if (!isOurFault(status) && status < 500 && status !== 429) return { ending: 'rejected' };
-  const failure = { code, status, providerMessage: messageIn(called.refusal) };
+  const message = `The provider failed (${status}).`;
+  // What it says about its key quotes no chat; other errors may.
+  const failure = {
+    code,
+    status,
+    message,
+    ...(KEY_REFUSED.has(status) && { providerMessage: messageIn(called.refusal) }),
+  };
   return { ending: status === 429 ? 'rate_limited' : 'failed', failure };
 }
 

@@ -27,7 +27,7 @@ import type { ClaimedTask } from '#tasks/states/task-transitions.js';
 import { inSpan, traceparentForProvider, type OpenSpan } from '#telemetry/spans.js';
 import { ProviderRegistry } from '../providers/provider-registry.js';
 import { successOf, type Attempt } from './attempt.js';
-import { deadlinePassed, unusable } from './failure-verdict.js';
+import { deadlinePassed, unusable, withoutPrompt } from './failure-verdict.js';
 import { DeadlinePassed, LeaseLost } from './leases.js';
 import type { LoadedInputs } from './load-inputs.js';
 import { ProviderStarts } from './provider-starts.js';
@@ -186,10 +186,15 @@ export class CallProvider {
 }
 
 /** How the last call ended, and why, if the provider is at fault. */
-function endingOf({ call, lease: { signal } }: Attempt, error: unknown): Pick<EndedCall, 'ending' | 'failure'> {
+function endingOf(
+  { call, claimed, lease: { signal } }: Attempt,
+  error: unknown,
+): Pick<EndedCall, 'ending' | 'failure'> {
   if (error instanceof ProviderError && !signal.aborted) {
     if (!isOfTheProvider(error)) return { ending: 'rejected' };
-    const { code, status, message, providerMessage } = error;
+    const { code, status, message, providerMessage: said } = error;
+    // Operators see it beside other accounts' calls.
+    const providerMessage = said && withoutPrompt(said, claimed.prompt);
     return { ending: FAULTS[error.trouble ?? 'other'], failure: { code, status, message, providerMessage } };
   }
   // What follows a successful call may fail for reasons of our own.

@@ -3,7 +3,7 @@ import { ImageError } from '#images/image-error.js';
 import { ProviderError } from '#providers/provider-error.js';
 import { StorageError } from '#storage/object-store.js';
 import { TransitionUnanswered } from '#tasks/states/task-transitions.js';
-import { NoProviderFree, ImageNotStored, StartNotCounted, verdictOn } from './failure-verdict.js';
+import { NoProviderFree, ImageNotStored, StartNotCounted, verdictOn, withoutPrompt } from './failure-verdict.js';
 import { DeadlinePassed, LeaseLost, ShuttingDown } from './leases.js';
 
 const PAID = { free: false, interrupted: 'fail' } as const;
@@ -102,5 +102,23 @@ describe('verdictOn', () => {
     const bug = verdictOn(new TypeError('cannot read secret of undefined'), facts);
     expect(bug).toMatchObject({ error: { code: 'internal_error' } });
     expect(bug.kind === 'fail' && bug.error.message).not.toContain('secret');
+  });
+});
+
+describe('withoutPrompt', () => {
+  const prompt = 'a lighthouse at night,\nwith a red door and a small garden in front of it';
+
+  it.each([
+    ['Busy.', 'Busy.'],
+    [`Rejected: “${prompt.replace('\n', ' ')}”.`, 'Rejected: “[prompt]”.'],
+    ['Rejected: a lighthouse at night, with a red…', 'Rejected: [prompt]…'],
+    ['Rejected: …and a small garden in front of it', 'Rejected: …[prompt]'],
+    ['It has a red door.', 'It has a red door.'],
+  ])('%s', (message, shown) => {
+    expect(withoutPrompt(message, prompt)).toBe(shown);
+  });
+
+  it('keeps what a prompt of one word may be', () => {
+    expect(withoutPrompt('The model is busy.', 'model')).toBe('The model is busy.');
   });
 });

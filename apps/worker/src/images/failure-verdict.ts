@@ -143,12 +143,31 @@ function onProviderError(error: ProviderError, facts: AttemptFacts): Verdict {
 
 /** Shorter prompts are words that a reason may need. */
 const QUOTED_PROMPT = 12;
+/** So are shorter parts of one. */
+const QUOTED_PART = 24;
+
+/** A provider's message without the prompt, which it may quote as a whole or in part. */
+export function withoutPrompt(message: string, prompt: string): string {
+  const plain = prompt.replace(/\s+/g, ' ');
+  if (plain.length < QUOTED_PROMPT) return message;
+  const text = message.replaceAll(plain, '[prompt]');
+  let kept = '';
+  for (let at = 0; at < text.length;) {
+    let end = at + QUOTED_PART;
+    if (end > text.length || !plain.includes(text.slice(at, end))) kept += text[at++];
+    else {
+      while (end < text.length && plain.includes(text.slice(at, end + 1))) end += 1;
+      kept += '[prompt]';
+      at = end;
+    }
+  }
+  return kept;
+}
 
 /** The caller learns why the provider rejected the request, in its own words. */
 function messageFor({ message, reason }: ProviderError, prompt: string): string {
   if (reason === undefined) return message;
-  const text = prompt.length < QUOTED_PROMPT ? reason : reason.replaceAll(prompt.replace(/\s+/g, ' '), '[prompt]');
-  return `${message} The provider said: ${text}`;
+  return `${message} The provider said: ${withoutPrompt(reason, prompt)}`;
 }
 
 function delayAfter(tries: number): number {

@@ -2,7 +2,7 @@ import { Box, Group, Progress, SimpleGrid, Skeleton, Stack, Text, Title } from '
 import { useQuery } from '@tanstack/react-query';
 import { providersQuery, type Provider } from '../../api/operation.ts';
 import { CallStrip } from '../../parts/call-strip.tsx';
-import { lastFailureText } from '../../parts/call-words.ts';
+import { callsText, lastFailureText } from '../../parts/call-words.ts';
 import { fullTime, secondsLeft } from '../../parts/format.ts';
 import { IconServer } from '@tabler/icons-react';
 import { Empty, Trouble } from '../../parts/page.tsx';
@@ -110,6 +110,9 @@ function Servers({ provider }: { readonly provider: Provider }) {
               </Text>
               <Text size="xs" c="dimmed" className="numbers">
                 {facts.join(' · ')}
+              </Text>
+              <Text size="xs" c="dimmed" className="numbers">
+                {callsText(server.last_hour)}
               </Text>
             </Box>
             <Group gap="xs" wrap="nowrap">
