@@ -31,16 +31,19 @@ export class ProviderWaits {
     const now = Date.now();
     const stateOf = new Map(ids.map((id, index) => [id, states[index]]));
     return plans.map(({ candidates, evenDrained }) => {
-      const waits: WaitingReason[] = [];
+      /** By server, the wait of its key that ends first. */
+      const waits = new Map<string, WaitingReason>();
       for (const { provider, key } of candidates) {
+        const id = serverId(provider);
         const wait =
           !evenDrained && this.drained.has(provider)
             ? waitingFor('provider', { provider: provider.name, why: 'drained' })
-            : waitAt(provider, key?.name ?? '', stateOf.get(serverId(provider)), now);
+            : waitAt(provider, key?.name ?? '', stateOf.get(id), now);
         if (wait === undefined) return undefined;
-        waits.push(wait);
+        const known = waits.get(id);
+        if (known === undefined || bySoonest(wait, known) < 0) waits.set(id, wait);
       }
-      return waits.toSorted(bySoonest)[0];
+      return together([...waits.values()]);
     });
   }
 }
@@ -62,6 +65,14 @@ function waitAt(
   if (concurrency > 0 && calls >= concurrency) return wait({ why: 'busy', limit: concurrency });
   if (startsPerMinute > 0 && starts >= startsPerMinute) return wait({ why: 'rate', limit: startsPerMinute });
   return undefined;
+}
+
+/** The wait that ends first; the limits of equal servers, which are all reached, count as one. */
+function together(waits: readonly WaitingReason[]): WaitingReason | undefined {
+  const [first] = waits.toSorted(bySoonest);
+  if (first === undefined || first.limit === null) return first;
+  const equal = waits.filter(({ provider, why }) => provider === first.provider && why === first.why);
+  return { ...first, limit: equal.reduce((sum, { limit }) => sum + (limit ?? 0), 0) };
 }
 
 function bySoonest(one: WaitingReason, other: WaitingReason): number {

@@ -107,7 +107,7 @@ describe('images in the console’s lists', () => {
     );
     await open('/tasks?text=needle');
     await page().getByText('No matches so far').waitFor();
-    await page().getByText('Searched back to 4 May 2026').waitFor();
+    await page().getByText('Searched back to 5 May 2026 (UTC)').waitFor();
     expect(await screen.inspect('tasks-searched')).toEqual([]);
     await page().getByRole('button', { name: 'Search older tasks' }).click();
     await page().getByRole('link', { name: 'an old needle' }).waitFor();

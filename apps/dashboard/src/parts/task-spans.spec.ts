@@ -36,6 +36,14 @@ describe('the time of a task', () => {
     ]);
   });
 
+  it('has no part for the milliseconds by which times are rounded apart', () => {
+    const timeline = [call(0, { outcome: 'succeeded', answered: at(4), ended: at(4.999) })];
+    expect(told(task(timeline, 'completed', 'done', 5))).toEqual([
+      ['studio', 0, 4_000, false],
+      ['Saving', 4_000, 5_000, false],
+    ]);
+  });
+
   it('goes on until now while it waits, runs, or waits to try again', () => {
     expect(told(task([], 'pending', 'queued'))).toEqual([['Waiting', 0, 100_000, false]]);
     expect(told(task([{ event: 'started', at: at(1) }], 'pending', 'running'))).toEqual([

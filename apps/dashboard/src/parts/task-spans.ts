@@ -38,6 +38,9 @@ export function spansOf(task: TimedTask, now: number): TaskSpan[] {
     add('provider', name, until === undefined ? end : until * 1000, call.outcome === 'failed');
     if (answered !== undefined && ended !== undefined) add('saving', 'Saving', ended * 1000);
   }
+  const last = spans.at(-1);
+  // Its times are rounded in different ways.
+  if (task.status === 'completed' && last !== undefined) return [...spans.slice(0, -1), { ...last, to: end }];
   const isQueued = task.status === 'pending' && task.phase === 'queued';
   if (calls.length > 0) add('waiting', 'Waiting to try again', end);
   else add('waiting', 'Waiting', isQueued || started === undefined ? end : started.at * 1000);

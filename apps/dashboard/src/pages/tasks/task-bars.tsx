@@ -27,7 +27,7 @@ export function TaskBars({ task }: { readonly task: TaskDetail }) {
             <span
               className="time-bar"
               data-kind={lookOf(span)}
-              style={{ left: share(span.from - first.from), width: share(span.to - span.from) }}
+              style={{ left: `min(${share(span.from - first.from)}, 100% - 3px)`, width: share(span.to - span.from) }}
             />
           </span>
         </Box>

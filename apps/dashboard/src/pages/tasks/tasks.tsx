@@ -103,7 +103,7 @@ export function TasksPage() {
         <Stack align="center" gap="xs">
           {searchedUntil !== null && (
             <Text size="sm" c="dimmed" title={fullTime(searchedUntil)} role="status">
-              Searched back to {dayOf(searchedUntil)}
+              Searched back to {dayOf(searchedUntil)} (UTC)
             </Text>
           )}
           <BusyButton variant="default" busy={isFetchingNextPage} onClick={() => void fetchNextPage()}>
