@@ -322,6 +322,20 @@ describe('orders of the playground in a browser', () => {
     await image('Now at night').waitFor();
     expect(await orderOf('Now at night')).toMatchObject({ action: 'edit', inputs: 1, options: { size: '1:1' } });
     expect(await page().getByRole('status').getByText('Undo').count()).toBe(0);
+    // Both turns of the conversation are there to go back to, and a second order from the first is a branch.
+    const conversation = page().getByRole('region', { name: 'Conversation' });
+    const turn = (name: string) => conversation.getByRole('button', { name, exact: true });
+    await turn('A harbor').waitFor();
+    await page().getByLabel('Prompt').fill('Now in winter');
+    await button('Edit image').click();
+    await image('Now in winter').waitFor();
+    await conversation
+      .getByRole('group', { name: 'Branch 2' })
+      .getByRole('button', { name: 'Now in winter' })
+      .waitFor();
+    expect(await screen.inspect('playground-conversation')).toEqual([]);
+    await turn('Now at night').click();
+    await image('Now at night').waitFor();
     await page().getByLabel('Prompt').fill('Half a thought');
     await button(/^Variations/).click();
     await note('Image, prompt, and settings filled in for 4 variations. Nothing is generated yet.').waitFor();

@@ -1,4 +1,4 @@
-import { MAX_ZOOM, moved, WHOLE, zoomed, type Point, type View } from './pan-zoom.ts';
+import { MAX_ZOOM, moved, STEP, WHOLE, zoomed, type Point, type View } from './pan-zoom.ts';
 
 /** Where in the picture a point of the box is, from the picture's center, in boxes. */
 const inPicture = ({ zoom, x, y }: View, point: Point): Point => ({ x: (point.x - x) / zoom, y: (point.y - y) / zoom });
@@ -22,6 +22,12 @@ describe('the view of a picture', () => {
     expect(zoomed(far, 0.001, { x: -0.5, y: 0 })).toMatchObject({ zoom: 1 });
     const { x, y } = zoomed(far, 0.001, { x: -0.5, y: 0 });
     expect([Math.abs(x), Math.abs(y)]).toEqual([0, 0]);
+  });
+
+  it('is the whole again after as many steps out as in', () => {
+    const times = (factor: number) => Array.from({ length: 4 }, () => factor);
+    const view = [...times(STEP), ...times(1 / STEP)].reduce((one, factor) => zoomed(one, factor), WHOLE);
+    expect(view.zoom).toBe(1);
   });
 
   it('moves to the edges and not beyond', () => {

@@ -22,7 +22,9 @@ const CENTER: Point = { x: 0, y: 0 };
 
 /** Zooms by a factor; what is at the point stays there. */
 export function zoomed(view: View, factor: number, { x, y }: Point = CENTER): View {
-  const zoom = Math.min(MAX_ZOOM, Math.max(1, view.zoom * factor));
+  const wanted = view.zoom * factor;
+  // Steps back and forth don't quite lead to where they began.
+  const zoom = wanted < 1.001 ? 1 : Math.min(MAX_ZOOM, wanted);
   const share = zoom / view.zoom;
   return bounded({ zoom, x: x - share * (x - view.x), y: y - share * (y - view.y) });
 }
