@@ -49,3 +49,28 @@ export async function addRefusedCalls(database: Queryable, rows: readonly Refuse
     ],
   );
 }
+
+/**
+ * Adds a view to those of a person, or replaces the one with its name; false when they have `most` others. Raw: of two
+ * tabs that save at once, each keeps its view.
+ */
+export async function saveView(
+  database: Queryable,
+  personId: string,
+  name: string,
+  filters: Readonly<Record<string, string>>,
+  most: number,
+): Promise<boolean> {
+  const { rowCount } = await database.query(
+    `UPDATE people SET task_views = COALESCE(task_views, '{}') || jsonb_build_object($2::text, $3::jsonb)
+     WHERE id = $1 AND deleted_at IS NULL AND (COALESCE(task_views, '{}') ? $2
+       OR (SELECT count(*) FROM jsonb_object_keys(COALESCE(task_views, '{}'))) < $4)`,
+    [personId, name, JSON.stringify(filters), most],
+  );
+  return rowCount === 1;
+}
+
+/** Removes a view of a person. Raw for the same reason. */
+export async function removeView(database: Queryable, personId: string, name: string): Promise<void> {
+  await database.query('UPDATE people SET task_views = task_views - $2::text WHERE id = $1', [personId, name]);
+}

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PrismaService } from '#database/prisma.service.js';
+import { removeView, saveView } from './accounts.sql.js';
 
 const MAX_VIEWS = 20;
 
@@ -25,21 +26,11 @@ export class SavedViews {
 
   /** Saves a view, or replaces the one with its name; false when the person has 20 others. */
   async save(personId: string, { name, filters }: SavedView): Promise<boolean> {
-    // Raw: two tabs that save at once both keep their view, and the limit.
-    const { rowCount } = await this.prisma.pool.query(
-      `UPDATE people SET task_views = COALESCE(task_views, '{}') || jsonb_build_object($2::text, $3::jsonb)
-       WHERE id = $1 AND deleted_at IS NULL AND (COALESCE(task_views, '{}') ? $2
-         OR (SELECT count(*) FROM jsonb_object_keys(COALESCE(task_views, '{}'))) < ${MAX_VIEWS})`,
-      [personId, name, JSON.stringify(filters)],
-    );
-    return rowCount === 1;
+    return await saveView(this.prisma.pool, personId, name, filters, MAX_VIEWS);
   }
 
   /** Deletes a view, if there is one with this name. */
   async remove(personId: string, name: string): Promise<void> {
-    await this.prisma.pool.query('UPDATE people SET task_views = task_views - $2::text WHERE id = $1', [
-      personId,
-      name,
-    ]);
+    await removeView(this.prisma.pool, personId, name);
   }
 }

@@ -165,10 +165,14 @@ describe('working with many tasks in a browser', () => {
     expect(page().url()).toContain(rows[0]!.id);
   });
 
-  it('leads back to the same list after a session has ended', async () => {
+  it('leads back to the same list after a session has ended, in every tab', async () => {
     await open('/tasks?status=failed&text=Lot&from=2026-01-01T00%3A00%3A00.000Z');
+    const second = await page().context().newPage();
+    await second.goto('/console/usage?days=7');
+    await second.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
     await platform.pool.query('DELETE FROM sessions');
-    await button('Views').waitFor();
+    await second.reload();
+    await second.getByLabel('Email').waitFor();
     await page().getByLabel('Email').waitFor();
     await page().getByLabel('Email').fill('ada@example.org');
     await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
@@ -180,5 +184,10 @@ describe('working with many tasks in a browser', () => {
       text: 'Lot',
       from: '2026-01-01T00:00:00.000Z',
     });
+    // The other tab needs no second sign-in: it looks when the user comes back to it.
+    await second.evaluate(`dispatchEvent(new Event('focus'))`);
+    await second.getByRole('heading', { name: 'Usage', level: 1 }).waitFor();
+    expect(second.url()).toMatch(/\/usage\?days=7$/);
+    await second.close();
   });
 });

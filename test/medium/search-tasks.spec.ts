@@ -2,6 +2,7 @@ import pg from 'pg';
 import { PrismaService } from '#database/prisma.service.js';
 import { SEARCH_BOUNDS, SearchTasks, type TaskSearch } from '#tasks/reading/search-tasks.js';
 import { allTasksOf } from '#tasks/row/task.js';
+import { facetCounts } from '#tasks/row/task-facets.sql.js';
 import { command, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
 const ROWS = 50_000;
@@ -126,6 +127,38 @@ describe('searching tasks for words', () => {
       expect((await search('needle', other)).ids).toEqual([]);
     const since = new Date(Date.now() - 3_600_000);
     expect(await search('needle', { since })).toMatchObject({ ids: [expect.any(String)], next: undefined });
+  });
+
+  it('examines failed tasks alone for an error, along their index', async () => {
+    const found = await search('', { error: 'internal_error', limit: 100 });
+    expect(found.ids).toHaveLength(100);
+    expect(found.ids[1]).toBe(`task_${TEST_ACCOUNT}_10`);
+    expect(await search('', { error: 'upstream_error' })).toEqual({ ids: [], next: undefined, isCutShort: false });
+    const looked = await scans();
+    expect(looked.map((node) => node['Index Name'])).toEqual(looked.map(() => 'tasks_account_id_status_idx'));
+  });
+
+  it('counts by provider and error among the newest tasks, along an index each', async () => {
+    const filter = { accountId: TEST_ACCOUNT, status: null, model: null, apiKeyId: null, since: null, until: null };
+    const failed = { provider: null, error: 'internal_error', count: 1_000 };
+    const all = await facetCounts(recorded.pool, filter, undefined);
+    expect(all).toEqual({
+      counts: expect.arrayContaining([failed, { provider: null, error: null, count: 4_000 }]) as unknown,
+      hasMore: true,
+    });
+    expect((await scans()).map((node) => node['Index Name']).filter(Boolean)).toEqual([
+      'tasks_account_id_created_at_id_idx',
+    ]);
+    asked.length = 0;
+    const ofFailed = await facetCounts(recorded.pool, { ...filter, status: 'failed' }, undefined);
+    expect(ofFailed).toEqual({ counts: [{ ...failed, count: 5_000 }], hasMore: true });
+    expect((await scans()).map((node) => node['Index Name']).filter(Boolean)).toEqual(['tasks_account_id_status_idx']);
+    // None of these tasks names its phase as ended, as the indexes of members' tasks require.
+    const own = { personId: 'person_x', keyIds: ['key_0', 'key_1'] };
+    asked.length = 0;
+    expect(await facetCounts(recorded.pool, filter, own)).toEqual({ counts: [], hasMore: false });
+    const bounded = (await scans()).filter((node) => node['Index Name'] !== undefined);
+    expect(Math.max(...bounded.map((node) => node['Actual Rows']))).toBe(0);
   });
 
   it('finds a task by its id or its request’s, and never another account’s', async () => {

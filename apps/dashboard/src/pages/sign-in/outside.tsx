@@ -1,7 +1,8 @@
 import { Box, Center, Paper, Stack, Text, Title } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
-import { useEffect, type ReactNode } from 'react';
+import { useEffect, useEffectEvent, type ReactNode } from 'react';
 import { queryClient, sessionQuery } from '../../api/queries.ts';
+import { get } from '../../api/request.ts';
 import type { Session } from '../../api/types.ts';
 import { SchemeSwitch } from '../../app/scheme.tsx';
 import { Mark } from '../../parts/logo.tsx';
@@ -14,6 +15,20 @@ export function useEnter() {
     queryClient.setQueryData(sessionQuery.queryKey, session);
     await navigate({ to: '/' });
   };
+}
+
+/** Opens the console once the user has signed in in another tab and comes back to this one. */
+export function useEnterFromOtherTab(): void {
+  const enter = useEnter();
+  const look = useEffectEvent(async () => {
+    const session = await get<Session>('/session').catch(() => null);
+    if (session !== null) await enter(session);
+  });
+  useEffect(() => {
+    const listen = () => void look();
+    addEventListener('focus', listen);
+    return () => removeEventListener('focus', listen);
+  }, []);
 }
 
 interface OutsideProps {

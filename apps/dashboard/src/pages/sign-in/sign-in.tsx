@@ -11,7 +11,7 @@ import { isHalfway, type Session } from '../../api/types.ts';
 import { Rows, Trouble } from '../../parts/page.tsx';
 import { ProviderButton } from '../../parts/provider-button.tsx';
 import { PasswordField } from '../../parts/password-field.tsx';
-import { Outside, useEnter } from './outside.tsx';
+import { Outside, useEnter, useEnterFromOtherTab } from './outside.tsx';
 import { SecondStep } from './second-step.tsx';
 import { NotSignedIn, SignInTrouble } from '../../parts/sign-in-trouble.tsx';
 import { PasskeyButton } from '../passkeys/passkey-button.tsx';
@@ -22,6 +22,7 @@ export function SignInPage() {
   const { data, error, refetch } = useQuery(signInQuery);
   const [refused] = useState(() => new URLSearchParams(location.search).get('refused'));
   const enter = useEnter();
+  useEnterFromOtherTab();
   const [isHalf, setHalf] = useState(false);
   const refusal = refused !== null && (
     <NotSignedIn>{refusalText(refused, data?.oidc?.name ?? 'the provider')}</NotSignedIn>

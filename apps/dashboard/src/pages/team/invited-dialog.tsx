@@ -31,7 +31,7 @@ export function InvitedDialog({ outcomes, onClose }: InvitedDialogProps) {
         <Table verticalSpacing={6}>
           <Table.Thead>
             <Table.Tr>
-              <Table.Th>Email</Table.Th>
+              <Table.Th w="45%">Email</Table.Th>
               <Table.Th>Outcome</Table.Th>
               <HiddenHead w={44}>Link</HiddenHead>
             </Table.Tr>
