@@ -273,17 +273,7 @@ function partsOf({ status, favorites, imagesSince, ...filters }: TaskFilters): P
 /** The conditions of a query, and more. */
 function matching(
   accountId: string,
-  {
-    status,
-    pending,
-    since,
-    until,
-    model,
-    apiKeyId,
-    orderedBy,
-    prompt,
-    provider,
-  }: Omit<TaskListQuery, 'limit'>,
+  { status, pending, since, until, model, apiKeyId, orderedBy, prompt, provider }: Omit<TaskListQuery, 'limit'>,
   more: readonly Prisma.TaskWhereInput[] = [],
 ): Prisma.TaskWhereInput {
   return {
