@@ -12,7 +12,7 @@ it.each([
   [waitingFor('queue'), null, 'Waiting for the queue, which does not answer'],
   [waitingFor('retry', { next_try_at: inMs(18_400) }), null, 'Waiting to try again in 19 s'],
   [waitingFor('retry', { next_try_at: inMs(-1) }), null, 'Waiting to try again soon'],
-  [studio('drained'), 3, 'Waiting for studio: paused by an operator'],
+  [studio('drained'), 3, 'Waiting for studio: drained by an operator'],
   [studio('unavailable', { next_try_at: inMs(19_000) }), 3, 'Waiting for studio: unavailable, next try in 19 s'],
   [studio('unavailable'), 3, 'Waiting for studio: unavailable, next try soon'],
   [studio('key_rejected', { next_try_at: inMs(1) }), 3, 'Waiting for studio: its key was rejected, next try in 1 s'],

@@ -57,7 +57,7 @@ export function waitingText(reason: WaitingReason, now?: number, position?: numb
   }
 }
 
-/** What keeps a provider from taking calls: "paused by an operator", "4 of 4 calls in use". */
+/** What keeps a provider from taking calls: "drained by an operator", "4 of 4 calls in use". */
 function obstacleOf(reason: WaitingReason, now: number | undefined): string {
   const { why, limit } = reason;
   const next = now === undefined ? '' : `, next try ${whenOf(reason, now)}`;
@@ -69,7 +69,7 @@ function obstacleOf(reason: WaitingReason, now: number | undefined): string {
     case 'key_rejected':
       return `its key was rejected${next}`;
     case 'drained':
-      return 'paused by an operator';
+      return 'drained by an operator';
     case 'unavailable':
     case null:
       return `unavailable${next}`;

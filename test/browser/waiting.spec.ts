@@ -17,7 +17,7 @@ interface Queue {
   readonly waiting_for: readonly { readonly reason: object; readonly count: number; readonly oldest_seconds: number }[];
 }
 
-const DRAINED = 'Waiting for studio: paused by an operator';
+const DRAINED = 'Waiting for studio: drained by an operator';
 const UNAVAILABLE = /Waiting for studio: unavailable, next try in \d+ s/;
 
 describe('waiting tasks say why in a browser', () => {
@@ -105,7 +105,7 @@ models:
     await page().getByText('Drained', { exact: true }).waitFor();
     await open('/playground');
     await page().getByLabel('Prompt').fill('A boat that waits');
-    await page().getByText('Your image will wait for studio: paused by an operator.').waitFor();
+    await page().getByText('Your image will wait for studio: drained by an operator.').waitFor();
     await button(/^Generate\s*\$0\.0\d$/).waitFor();
     expect(await screen.inspect('waiting-quote')).toEqual([]);
   });
@@ -172,13 +172,13 @@ models:
     const firing = page().getByRole('region', { name: 'Firing now' });
     await firing
       .getByText(
-        /^2 tasks are waiting; the oldest has waited \d+ minutes\..* 2 are waiting for studio: paused by an operator\. .*More workers don’t help/,
+        /^2 tasks are waiting; the oldest has waited \d+ minutes\..* 2 are waiting for studio: drained by an operator\. .*More workers don’t help/,
       )
       .waitFor({ timeout: patient(60_000) });
     await ada.ask('/alerts/rules/queue_wait', { method: 'PUT', body: { enabled: false } });
     await open('/');
     await page()
-      .getByText(/^2 tasks are waiting, the oldest for \d+ min \d+ s\. Waiting for studio: paused by an operator\.$/)
+      .getByText(/^2 tasks are waiting, the oldest for \d+ min \d+ s\. Waiting for studio: drained by an operator\.$/)
       .waitFor();
   });
 

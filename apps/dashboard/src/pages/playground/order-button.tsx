@@ -54,7 +54,7 @@ export function OrderButton({ label, terms, outdated = false, quotes, busy, disa
   );
 }
 
-/** "Your image will wait for studio: paused by an operator." */
+/** "Your image will wait for studio: drained by an operator." */
 function willWait(reason: WaitingReason): string {
   return `Your image will wait${waitingText(reason).slice('Waiting'.length)}.`;
 }
