@@ -176,7 +176,7 @@ describe('webhooks and the audit log in a browser', () => {
     await button(/^Resend all failed deliveries to /).click();
     await page().getByRole('dialog', { name: 'Resend all failed deliveries?' }).waitFor();
     expect(await screen.inspect('webhook-resend-all')).toEqual([]);
-    await button('Resend all').click();
+    await page().getByRole('dialog').getByRole('button', { name: 'Resend all' }).click();
     await page().getByText('Resending 1 delivery.').waitFor();
     await receiver.arrived(SENT_PATH, 6);
     const row = page().getByRole('region', { name: 'Endpoints' }).getByRole('row').nth(1);

@@ -8,7 +8,7 @@ import { ATTEMPT_ERRORS, DELIVERY_STATES, type AttemptError, type DeliveryState 
 const HOUR_MS = 3_600_000;
 /** What records of endpoints cover: the last hours, and at most so many deliveries of each endpoint. */
 export const RECORD_HOURS = 24;
-export const MAX_RECORDED = 1_000;
+const MAX_RECORDED = 1_000;
 
 /** How a message to a channel went. */
 export interface ChannelDelivery {

@@ -5,7 +5,7 @@ import { Integer } from '#contract/field.js';
 import { KnownFiltersOnly, NormalizedBy } from '../../../common/contract-fields.js';
 import { orInteger, QueryChoice, QueryText } from '../../../common/query-fields.js';
 
-export const DEFAULT_HOURS = 24;
+const DEFAULT_HOURS = 24;
 const MAX_HOURS = 24 * REFUSED_CALLS_DAYS;
 
 /** Documents the parameters of RefusedCallsQuery. */

@@ -3,7 +3,7 @@ import type { NamedRefusals } from '#accounts/refused-calls.repository.js';
 import { ListOf } from '../../dto/list-views.dto.js';
 
 /** The key or account of refused calls. */
-export class RefusedSenderView {
+class RefusedSenderView {
   @ApiProperty()
   id!: string;
 
@@ -34,7 +34,7 @@ class RefusedCallsView {
 }
 
 /** All of a key's refused calls with one error in the period. */
-export class RefusedGroupView extends RefusedCallsView {
+class RefusedGroupView extends RefusedCallsView {
   @ApiProperty({ format: 'date-time', description: 'The minute of the first one.' })
   first_at!: string;
 
@@ -52,7 +52,7 @@ export class RefusedGroupListView extends ListOf(RefusedGroupView) {
 }
 
 /** A key's refused calls with one error in one minute. */
-export class RefusedMinuteView extends RefusedCallsView {
+class RefusedMinuteView extends RefusedCallsView {
   @ApiProperty({ format: 'date-time', description: 'Start of the minute.' })
   minute!: string;
 }
