@@ -340,6 +340,7 @@ describe('the console in a browser', () => {
 
   it('draws markup on an image, which guides its edit', async () => {
     await open('/playground');
+    await button('Remove reference image 1').click();
     const buffer = await sharp({ create: { width: 1024, height: 1024, channels: 3, background: '#246' } })
       .png()
       .toBuffer();

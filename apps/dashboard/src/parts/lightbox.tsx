@@ -277,7 +277,7 @@ function Tool({ name, isOff, icon, onClick }: ToolProps) {
       aria-label={name}
       title={name}
       aria-disabled={isOff}
-      {...(isOff && { 'data-disabled': true })}
+      data-disabled={isOff}
       onClick={() => {
         if (!isOff) onClick();
       }}

@@ -1,11 +1,15 @@
 import { Box, Group, Skeleton, Text, Title, UnstyledButton, VisuallyHidden } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { latestImagesQuery, useMay } from '../../api/queries.ts';
 import { fromNow } from '../../parts/format.ts';
 import { StoredImage } from '../../parts/stored-image.tsx';
-import { TaskLightbox } from '../playground/task-lightbox.tsx';
+
+// The first page loads without it.
+const TaskLightbox = lazy(async () => ({
+  default: (await import('../playground/task-lightbox.tsx')).TaskLightbox,
+}));
 
 /** The newest images that the user may see; nothing while there are none. */
 export function LatestImages() {
@@ -50,12 +54,16 @@ export function LatestImages() {
           </UnstyledButton>
         ))}
       </div>
-      <TaskLightbox
-        images={tasks.map(({ id, thumbnail_url: preview }) => ({ taskId: id, index: 0, preview }))}
-        shown={shown}
-        onShow={setShown}
-        onClose={() => setShown(null)}
-      />
+      <Suspense>
+        {shown !== null && (
+          <TaskLightbox
+            images={tasks.map(({ id, thumbnail_url: preview }) => ({ taskId: id, index: 0, preview }))}
+            shown={shown}
+            onShow={setShown}
+            onClose={() => setShown(null)}
+          />
+        )}
+      </Suspense>
     </Box>
   );
 }
