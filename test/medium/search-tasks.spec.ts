@@ -135,7 +135,10 @@ describe('searching tasks for words', () => {
     expect(found.ids[1]).toBe(`task_${TEST_ACCOUNT}_10`);
     expect(await search('', { error: 'upstream_error' })).toEqual({ ids: [], next: undefined, isCutShort: false });
     const looked = await scans();
-    expect(looked.map((node) => node['Index Name'])).toEqual(looked.map(() => 'tasks_account_id_status_idx'));
+    // A bitmap scan has its index in the node below.
+    expect(looked.map((node) => node['Node Type'])).not.toContain('Seq Scan');
+    const indexes = new Set(looked.flatMap((node) => node['Index Name'] ?? []));
+    expect([...indexes]).toEqual(['tasks_account_id_status_idx']);
   });
 
   it('counts by provider and error among the newest tasks, along an index each', async () => {
