@@ -10,9 +10,7 @@ import { restoreKept } from '../api/kept-draft.ts';
 import { queryClient, sessionQuery, signInQuery } from '../api/queries.ts';
 import { RequestError } from '../api/request.ts';
 import { Rows } from '../parts/page.tsx';
-import { FirstRunPage, InvitePage, ResetPasswordPage } from '../pages/sign-in/link-pages.tsx';
 import { Inside } from '../pages/sign-in/inside.tsx';
-import { SignInPage } from '../pages/sign-in/sign-in.tsx';
 import { Failed, NotFound } from './failed.tsx';
 import { CONSOLE } from '../api/place.ts';
 import { keepReturnAddress, takeReturnAddress } from './return-address.ts';
@@ -29,14 +27,23 @@ const signIn = createRoute({
   getParentRoute: () => root,
   path: 'sign-in',
   loader: () => queryClient.ensureQueryData(signInQuery),
-  component: SignInPage,
+  component: lazyRouteComponent(() => import('../pages/sign-in/sign-in.tsx'), 'SignInPage'),
 });
-const firstRun = createRoute({ getParentRoute: () => root, path: 'first-run', component: FirstRunPage });
-const invite = createRoute({ getParentRoute: () => root, path: 'invite', component: InvitePage });
+const linkPages = () => import('../pages/sign-in/link-pages.tsx');
+const firstRun = createRoute({
+  getParentRoute: () => root,
+  path: 'first-run',
+  component: lazyRouteComponent(linkPages, 'FirstRunPage'),
+});
+const invite = createRoute({
+  getParentRoute: () => root,
+  path: 'invite',
+  component: lazyRouteComponent(linkPages, 'InvitePage'),
+});
 const resetPassword = createRoute({
   getParentRoute: () => root,
   path: 'reset-password',
-  component: ResetPasswordPage,
+  component: lazyRouteComponent(linkPages, 'ResetPasswordPage'),
 });
 const forgotPassword = createRoute({
   getParentRoute: () => root,
