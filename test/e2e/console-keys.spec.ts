@@ -54,8 +54,9 @@ describe('keys in the console', () => {
       replaced_by: null,
       revoked_at: null,
       last_used_at: null,
+      refused_24h: 0,
       spend: { amount: '0.000000', currency: 'USD', unpriced_images: 0, unpriced_chats: 0 },
-      budget: { amount: '5.000000', period: 'month', spent: '0.000000' },
+      budget: { amount: '5.000000', period: 'month', spent: '0.000000', used_up: false },
     });
     const answer = await draw(secret);
     expect(answer.status).toBe(200);
@@ -109,7 +110,9 @@ describe('keys in the console', () => {
       expires_at: '2100-01-01T00:00:00Z',
     });
     expect(changed).toMatchObject({ ...changes, expires_at: '2100-01-01T00:00:00.000Z' });
-    expect(changed['budget']).toEqual({ amount: '10.000000', period: 'total', spent: '0.000000' });
+    expect(changed['budget']).toEqual({
+      ...{ amount: '10.000000', period: 'total', spent: '0.000000', used_up: false },
+    });
     expect(await change({ budget_period: 'month' })).toMatchObject({
       budget: { amount: '10.000000', period: 'month' },
     });

@@ -30,7 +30,7 @@ export function TaskTable({ tasks, compact, order, onOrder, isRankable, selectio
   const ranked = { order, onOrder: isRankable ? onOrder : undefined };
   return (
     <Table.ScrollContainer minWidth={300}>
-      <Table highlightOnHover horizontalSpacing="sm" verticalSpacing={compact ? 3 : 8}>
+      <Table highlightOnHover horizontalSpacing="xs" verticalSpacing={compact ? 3 : 8}>
         <Table.Thead>
           <Table.Tr>
             {selection !== undefined && <SelectAll count={tasks.length} selection={selection} />}
@@ -149,12 +149,12 @@ function Row({ task, compact, selection }: RowProps) {
           </Text>
         )}
       </Table.Td>
-      <Table.Td maw={120} visibleFrom="lg">
+      <Table.Td maw={108} visibleFrom="lg">
         <Text size="sm" truncate title={task.model}>
           {task.model}
         </Text>
       </Table.Td>
-      <Table.Td maw={120} visibleFrom="lg">
+      <Table.Td maw={108} visibleFrom="lg">
         {task.sandbox ? (
           <SandboxMark small />
         ) : (
@@ -174,7 +174,7 @@ function Row({ task, compact, selection }: RowProps) {
           )}
         </Text>
       </Table.Td>
-      <Table.Td maw={160} visibleFrom="sm">
+      <Table.Td maw={130} visibleFrom="sm">
         <Text size="sm" truncate>
           {task.key.name}
           {compact && orderer !== null && (
