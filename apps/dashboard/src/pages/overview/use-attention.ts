@@ -88,7 +88,9 @@ function queueNotices({ workers, waiting, waiting_for: groups, oldest_waiting_se
 function providerNotices(provider: Provider): Notice[] {
   const { label, color, why } = healthOf(provider);
   const about = `provider_down ${provider.name}`;
-  if (color === 'red') return [{ text: `${provider.name}: ${label.toLowerCase()}. ${why}`, link: OPERATION, about }];
+  // Half open counts as down, as in alerts: it has failed, and no call has succeeded since.
+  if (color === 'red' || label === 'Recovering')
+    return [{ text: `${provider.name}: ${label.toLowerCase()}. ${why}`, link: OPERATION, about }];
   if (label === 'Failing' && provider.last_hour.failing >= MANY_FAILURES) {
     return [{ text: `${provider.name}: failing. ${why}`, link: OPERATION, about }];
   }
