@@ -1,6 +1,8 @@
 // What goes through tables of open things: sign-ins, alerts, uploads, budgets with what is set aside, and the backlog of the queue.
 import { ulid } from 'ulid';
 import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
+import { RefusedCallsRepository } from '#accounts/refused-calls.repository.js';
+import { SavedViews } from '#accounts/saved-views.js';
 import { SessionStore } from '#accounts/session-store.js';
 import { AlertEventRepository, testMessage } from '#notifications/alerts/alert-event.repository.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
@@ -32,6 +34,8 @@ export function recurringOpen(context, places) {
 
 function signInsOf({ database, secretsConfig, logger }) {
   const sessions = new SessionStore(database, secretsConfig);
+  const views = new SavedViews(database);
+  const refused = new RefusedCallsRepository(database);
   const person = 'person_2';
   return [
     [
@@ -46,6 +50,23 @@ function signInsOf({ database, secretsConfig, logger }) {
       },
     ],
     ['accounts/SessionStore.list', () => sessions.list(person)],
+    [
+      'accounts/SavedViews: saved and removed',
+      async () => {
+        await views.save(person, { name: 'bench', filters: { status: 'failed' } });
+        await views.remove(person, 'bench');
+      },
+    ],
+    [
+      'accounts/RefusedCallsRepository.add',
+      () =>
+        refused.add([
+          {
+            ...{ minute: hoursAgo(1), accountId: 'acct_bench', keyId: 'key_1' },
+            ...{ code: 'rate_limit_exceeded', status: 429, count: 3 },
+          },
+        ]),
+    ],
     ['accounts/ExpireSignIns.dueSince', () => new ExpireSignIns(database, logger).dueSince()],
     ['accounts/ExpireSignIns.run', () => new ExpireSignIns(database, logger).run()],
   ];
@@ -95,6 +116,7 @@ function alertsOf({ database, endpoints, newDeliveries, accountId }) {
         const now = new Date();
         const alert = await alerts.begin(rule, reading, now);
         await alerts.applyStep(rule, alert, { step: 'fire', reading, level: 1, now });
+        await alerts.acknowledge(accountId, { id: alert.id, kinds: [rule.kind], by: 'person_2' });
         await alerts.close(accountId, rule.kind);
       },
     ],
@@ -157,7 +179,7 @@ function budgetsOf({ database, accountId }) {
 }
 
 function tasksOf(
-  { database, log, newDeliveries, accountId, scope, store, sweep, lost, redis, redisConfig },
+  { database, log, newDeliveries, accountId, scope, store, lists, sweep, lost, redis, redisConfig },
   { near, failed, delivery },
 ) {
   const figures = new TaskFigures(database);
@@ -166,6 +188,17 @@ function tasksOf(
   return [
     ['tasks/TaskFigures.oldestWaitingSeconds', () => figures.oldestWaitingSeconds()],
     ['tasks/TaskFigures.waiting', () => figures.waiting()],
+    ['tasks/TaskFigures.positionOf', () => figures.positionOf(scope, near)],
+    ['tasks/TaskFigures.latency: of all accounts', () => figures.latency('installation')],
+    [
+      'tasks/TaskFigures.latency: 30 days of an account',
+      () => figures.latency({ accountId, from: hoursAgo(24 * 30), to: new Date() }),
+    ],
+    ['tasks/TaskListStore.countByOutcome', () => lists.countByOutcome(scope, {})],
+    [
+      'tasks/TaskListStore.countByOutcome: own tasks',
+      () => lists.countByOutcome({ accountId, own: { personId: 'person_1', keyIds: ['key_1'] } }, {}),
+    ],
     ['tasks/FailedTasks.orders', () => new FailedTasks(database).orders([failed.id])],
     [
       'tasks/TaskStore: a favorite, and none any more',
@@ -197,6 +230,10 @@ function tasksOf(
     ['notifications/DeliveryLog.find', () => log.find(accountId, delivery.id)],
     ['notifications/NewDeliveries.addTest', () => newDeliveries.addTest(accountId, 'whe_bench')],
     ['notifications/NewDeliveries.resend', () => newDeliveries.resend(accountId, delivery.id)],
+    [
+      'notifications/NewDeliveries.resendFailed',
+      () => newDeliveries.resendFailed(accountId, 'whe_bench', { after: undefined, limit: 100 }),
+    ],
     [
       'notifications/WebhookGauges.read',
       async () => {

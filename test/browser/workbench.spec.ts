@@ -117,7 +117,7 @@ describe('working with many tasks in a browser', () => {
     const id = await insertFailed(platform, { ...later, prompt: 'A changing one' });
     await open('/tasks?text=changing');
     const row = page().getByRole('row').filter({ hasText: 'A changing one' });
-    await row.getByText('Queued').waitFor();
+    await row.getByText('Waiting', { exact: true }).waitFor();
     await insertFailed(platform, { prompt: 'Another changing one' });
     await platform.pool.query(
       `UPDATE tasks SET status = 'cancelled', phase = 'done', finished_at = now() WHERE id = $1`,
