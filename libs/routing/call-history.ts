@@ -42,7 +42,7 @@ export interface CallCount {
 export type ReportedCount = CallCount & { readonly ageMs: number };
 
 /** A minute's calls, in no order. */
-export interface HistoryMinute {
+interface HistoryMinute {
   /** When it begins, by Redis's clock, in ms since the epoch. */
   readonly time: number;
   readonly counts: readonly CallCount[];
@@ -73,7 +73,7 @@ export interface ReportedRun {
 }
 
 /** The failures of a provider or server since its last success, and the last failure of the last 24 hours. */
-export interface FailureRun {
+interface FailureRun {
   readonly failures: number;
   readonly last: (CallFailure & { readonly at: number }) | undefined;
 }

@@ -49,7 +49,8 @@ describe('a worker that is killed between its order and the answer to it', () =>
     await platform.worker.exited;
     second = await startWorker(platform.settings);
     expect(await waitUntil(() => proxy.sentKeys.length === 2, { timeoutMs: 60_000 })).toBe(true);
-    await waitUntil(() => comfy.runningId !== undefined, { timeoutMs: 10_000 });
+    // Before it runs, there is nothing to finish.
+    expect(await waitUntil(() => comfy.runningId !== undefined, { timeoutMs: 60_000 })).toBe(true);
     comfy.finish();
     const response = await image;
     expect(response.status).toBe(200);

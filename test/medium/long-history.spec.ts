@@ -31,6 +31,7 @@ const BATCHES: readonly string[] = [
   'tasks/SweepTasks.requeueLost',
   'tasks/SweepTasks.enqueueForgotten',
   'tasks/LostCallers.markAll',
+  'notifications/NewDeliveries.resendFailed',
 ];
 const MAX_PAGES_OF_A_BATCH = 8_000;
 /** Tables whose rows grow with the history, or that have a few thousand open ones. */

@@ -4,6 +4,8 @@ import type { OwnTasks } from './task.js';
 
 /** Most tasks to examine, because each costs a read of its row. */
 const MAX_EXAMINED = 5_000;
+/** The same of one person's tasks, which are scattered: each costs a page. */
+const MAX_OWN_EXAMINED = 1_000;
 /** Fewest to examine of each key. */
 const MIN_OF_KEY = 100;
 
@@ -61,8 +63,8 @@ const OF_OWN = countsOf(`(SELECT ${COLUMNS}, '' AS part FROM tasks
     SELECT ${COLUMNS}, key AS part FROM tasks WHERE ${WITHIN} AND phase = 'done' AND api_key_id = key ${NEWEST}) AS own`);
 
 /**
- * Counts the newest 5,000 matching tasks by provider and error; with `own`, the newest of the person and of each of
- * their keys. Raw, because Prisma can't group by a field of a JSON column.
+ * Counts the newest 5,000 matching tasks by provider and error; with `own`, the newest 1,000, of the person and of each
+ * of their keys. Raw, because Prisma can't group by a field of a JSON column.
  */
 export async function facetCounts(
   database: Queryable,
@@ -83,5 +85,5 @@ export async function facetCounts(
 }
 
 function shareOf(parts: number): number {
-  return Math.max(MIN_OF_KEY, Math.floor(MAX_EXAMINED / parts));
+  return Math.max(MIN_OF_KEY, Math.floor(MAX_OWN_EXAMINED / parts));
 }

@@ -107,7 +107,7 @@ function Row({ task, compact, selection }: RowProps) {
           <Thumbnail task={task} size={44} />
         </Table.Td>
       )}
-      <Table.Td w="100%" miw={{ base: 120, sm: 160 }}>
+      <Table.Td w="100%" miw={{ base: 120, sm: 130 }}>
         <Link
           to="/tasks/$id"
           params={{ id: task.id }}
