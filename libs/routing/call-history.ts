@@ -12,7 +12,7 @@ import { RedisScript } from '#redis/redis-script.js';
  * - `rejected`: it did not accept the request, such as a prompt that its moderation blocks
  * - `canceled`: nobody waited for the outcome any longer
  */
-export const CALL_ENDINGS = ['succeeded', 'failed', 'rate_limited', 'timed_out', 'rejected', 'canceled'] as const;
+const CALL_ENDINGS = ['succeeded', 'failed', 'rate_limited', 'timed_out', 'rejected', 'canceled'] as const;
 export type CallEnding = (typeof CALL_ENDINGS)[number];
 
 /** The endings that are a provider's fault. */

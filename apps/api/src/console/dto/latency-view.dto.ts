@@ -30,6 +30,7 @@ export class LatencyView {
   saving!: PercentilesView;
 }
 
+/** Where the time of tasks went, in whole ms. */
 export function latencyView({ tasks, ...parts }: LatencySplit): LatencyView {
   const { total, waiting, provider, saving } = parts;
   return {

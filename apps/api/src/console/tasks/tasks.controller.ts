@@ -83,7 +83,11 @@ export class ConsoleTasksController {
   @Get('outcomes')
   @ApiQuery({ name: 'status', required: false, enum: CONSOLE_STATES })
   @ApiOutcomeFilter()
-  @ApiResponse({ status: 200, type: OutcomesView, description: 'Among the newest 5,000 tasks, or 1,000 of a member’s own.' })
+  @ApiResponse({
+    status: 200,
+    type: OutcomesView,
+    description: 'Among the newest 5,000 tasks, or 1,000 of a member’s own.',
+  })
   async outcomes(@VisibleTasks() scope: TaskScope, @Query() filter: OutcomeQuery): Promise<OutcomesView> {
     const { providers, errors, hasMoreOfProviders, hasMoreOfErrors } = await this.tasks.countByOutcome(scope, filter);
     return {

@@ -7,7 +7,7 @@ import { NormalizedBy } from '../../common/contract-fields.js';
 import { AfterTask, DEFAULT_LIMIT, orAbsent, orInteger, PageLimit } from '../../common/query-fields.js';
 
 /** A task status. */
-export function StatusOfTask(): PropertyDecorator {
+function StatusOfTask(): PropertyDecorator {
   return applyDecorators(NormalizedBy(orAbsent), IsOptional(), OneOf(TASK_STATUSES));
 }
 
