@@ -15,7 +15,11 @@ it.each([
   [studio('drained'), 3, 'Waiting for studio: drained by an operator'],
   [studio('unavailable', { next_try_at: inMs(19_000) }), 3, 'Waiting for studio: unavailable, next try in 19 s'],
   [studio('unavailable'), 3, 'Waiting for studio: unavailable, next try soon'],
-  [studio('key_rejected', { next_try_at: inMs(1) }), 3, 'Waiting for studio: its key was rejected, next try in 1 s'],
+  [
+    studio('key_rejected', { next_try_at: inMs(1) }),
+    3,
+    'Waiting for studio: its key is refused or at its limit, next try in 1 s',
+  ],
   [studio('busy', { limit: 4 }), 3, 'Waiting for studio: 4 of 4 calls in use'],
   [studio('rate', { limit: 60 }), 3, 'Waiting for studio: limit of 60 per minute'],
 ])('says %j at position %s as "%s"', (reason, position, text) => {

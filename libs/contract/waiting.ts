@@ -8,7 +8,7 @@ export const WAITS_FOR = ['line', 'worker', 'provider', 'retry', 'queue'] as con
  * Why a provider takes no call now:
  * - `drained`: an operator paused it
  * - `unavailable`: its circuit breaker is not closed
- * - `key_rejected`: it refused its keys for a while
+ * - `key_rejected`: it refuses its keys for now, or they are at their limit (401, 402, 403, 429)
  * - `busy`: as many calls are running as it may have
  * - `rate`: as many calls began in the last minute as it may have
  */
@@ -67,7 +67,7 @@ function obstacleOf(reason: WaitingReason, now: number | undefined): string {
     case 'rate':
       return `limit of ${limit ?? 0} per minute`;
     case 'key_rejected':
-      return `its key was rejected${next}`;
+      return `its key is refused or at its limit${next}`;
     case 'drained':
       return 'drained by an operator';
     case 'unavailable':

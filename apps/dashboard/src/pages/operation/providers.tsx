@@ -135,8 +135,8 @@ function Keys({ provider: { resting_keys: resting, unset_keys: unset } }: { read
         ...resting.map(({ key, rests_ms: ms }) => {
           const left = secondsLeft(ms);
           return key === ''
-            ? `Its key was rejected; paused for ${left}.`
-            : `Key ${key} was rejected; paused for ${left}.`;
+            ? `Its key is refused or at its limit; paused for ${left}.`
+            : `Key ${key} is refused or at its limit; paused for ${left}.`;
         }),
         ...unset.map((key) => `Key ${key} is not set on the API.`),
       ].join(' ')}

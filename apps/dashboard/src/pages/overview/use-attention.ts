@@ -98,7 +98,7 @@ function providerNotices(provider: Provider): Notice[] {
     return [{ text: `${provider.name} is drained and gets no requests.`, link: OPERATION }];
   }
   return provider.resting_keys.map(({ key }) => ({
-    text: `${provider.name} rejected its key${key === '' ? '' : ` ${key}`}.`,
+    text: `${provider.name}: ${key === '' ? 'its key' : `key ${key}`} is refused or at its limit.`,
     link: OPERATION,
   }));
 }
