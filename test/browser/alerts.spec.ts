@@ -1,5 +1,5 @@
 import { waitUntil } from '#embedded/wait-until.js';
-import { openScreen, type Screen } from '../support/chromium.js';
+import { menuLink, openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD, signInInvited } from '../support/console.js';
 import { startWebhookPlatform, type WebhookPlatform } from '../support/webhook-platform.js';
 
@@ -39,7 +39,7 @@ describe('alerts and usage in a browser', () => {
   afterEach(() => expect(screen.troubles).toEqual([]));
 
   it('adds a channel, says what is wrong with a private address, and shows how a test went', async () => {
-    await page().getByRole('link', { name: 'Alerts' }).click();
+    await menuLink(page(), 'Alerts').click();
     await page().getByText('No alerts are firing.').waitFor();
     // What everybody needs to know is on from the start.
     for (const name of ['Budget threshold', 'Webhook failing', 'Provider down', 'Queue wait'])

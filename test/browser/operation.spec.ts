@@ -5,7 +5,7 @@ import type { Locator } from 'playwright-core';
 import type { EmbeddedService } from '#embedded/postgres.js';
 import { startRedis } from '#embedded/redis.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { openScreen, type Screen } from '../support/chromium.js';
+import { menuLink, openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD, signInInvited } from '../support/console.js';
 import { insertFailed } from '../support/failed-task.js';
 import { freePort } from '../support/free-port.js';
@@ -92,7 +92,7 @@ describe('providers and queue in a browser', () => {
     await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await button('Create account').click();
     await page().getByText('Installation').waitFor();
-    await page().getByRole('link', { name: 'Status and queue' }).click();
+    await menuLink(page(), 'Status and queue').click();
     await card('house').getByText('Healthy').waitFor();
     await page().getByText('2 workers').waitFor();
     await page().getByText('No failed tasks in this period').waitFor();
@@ -223,7 +223,7 @@ describe('providers and queue in a browser', () => {
     await page().goBack();
     await page().goBack();
     // So does the list of tasks.
-    await page().getByRole('link', { name: 'Tasks', exact: true }).click();
+    await menuLink(page(), 'Tasks').click();
     const again = page()
       .getByRole('row')
       .filter({ has: page().locator(`a[href$="${own[0]!}"]`) });

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
-import { openScreen, type Screen } from '../support/chromium.js';
+import { menuLink, openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD } from '../support/console.js';
 import { patient } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
@@ -33,7 +33,7 @@ describe('making images in a browser', () => {
     await page().getByLabel('Email').fill('ada@example.org');
     await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await button('Create account').click();
-    await page().getByRole('link', { name: 'Playground' }).click();
+    await menuLink(page(), 'Playground').click();
   });
   afterAll(async () => {
     await screen.close();

@@ -109,20 +109,32 @@ models:
   });
 
   it('answers with the bytes of its provider, also as a stream, and costs nothing', async () => {
-    const id = await idOf(await create());
-    const counted = async (): Promise<unknown> =>
-      (await platform.pool.query('SELECT count(*) FROM chat_usage')).rows[0];
-    await waitUntil(async () => JSON.stringify(await counted()) !== '{"count":"0"}', { timeoutMs: 30_000 });
+    // Usage is written within a second, in the order in which calls end: with the last one, all before it are there.
+    const usage = async (requestId: string | null): Promise<string[]> => {
+      let rows: { request_id: string }[] = [];
+      await waitUntil(
+        async () => {
+          ({ rows } = await platform.pool.query<{ request_id: string }>('SELECT request_id FROM chat_usage'));
+          return rows.some((row) => row.request_id === requestId);
+        },
+        { timeoutMs: 30_000 },
+      );
+      return rows.map((row) => row.request_id).sort();
+    };
+    const created = await create();
+    const id = await idOf(created);
+    const before = await usage(created.headers.get('x-request-id'));
     const text = `{ "id":"${id}","object":"response", "error":{"code":"server_error","message":"x"} }`;
     for (const upstream of upstreams) upstream.answer = json(text);
-    const before = await counted();
     expect(await (await platform.call(`${RESPONSES}/${id}`, {})).text()).toBe(text);
     const events = responseEvents(responseOf({ id })).join('');
     for (const upstream of upstreams) upstream.answer = pieces([events.slice(0, 99), events.slice(99)]);
     const streamed = await platform.call(`${RESPONSES}/${id}?stream=true`, {});
     expect(await streamed.text()).toBe(events);
     expect(received().at(-1)?.path).toBe(`${RESPONSES}/${id}?stream=true`);
-    expect(await counted()).toEqual(before);
+    for (const upstream of upstreams) upstream.answer = json(responseOf({ id: 'resp_last' }));
+    const last = (await create()).headers.get('x-request-id');
+    expect(await usage(last)).toEqual([...before, last].sort());
   });
 
   it('is known of a stream before its end, and by its first event', async () => {

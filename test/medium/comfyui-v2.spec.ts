@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { waitUntil } from '#embedded/wait-until.js';
 import type { ComfyUiProvider } from '#providers/comfyui/comfyui-provider.js';
 import { comfyUiProvider } from '#providers/comfyui/from-entry.js';
@@ -82,6 +83,19 @@ describe('the ComfyUI adapter, with API v2', () => {
     expect(orders()).toBe(1);
     expect(proxy.sentKeys).toEqual(['task_1-1', 'task_1-1', 'task_1-1']);
     expect(proxy.calls.every(({ headers }) => headers.authorization === 'Bearer sk-canary')).toBe(true);
+  });
+
+  it('does not take a job for lost that ends while the proxy looks for it', async () => {
+    comfy.drawing = { endless: true, files: [png] };
+    const running = generate({}, contextOf(), false);
+    await waitUntil(() => comfy.runningId !== undefined, { timeoutMs: 10_000 });
+    const endThenAnswer = (response: ServerResponse): void => {
+      comfy.finish();
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"queue_running":[],"queue_pending":[]}');
+    };
+    comfy.faults.set('GET /queue', [endThenAnswer]);
+    expect(bytesOf(await running).equals(png)).toBe(true);
+    expect(orders()).toBe(1);
   });
 
   it('starts another job with another key when those before have failed', async () => {

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { waitUntil } from '#embedded/wait-until.js';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import { chromium, type Browser, type Locator, type Page } from 'playwright-core';
 import { patient } from './patience.js';
 
 const PATIENCE_MS = 60_000;
@@ -45,6 +45,11 @@ export interface Screen {
 export async function giveSession({ page }: Screen, cookie = ''): Promise<void> {
   const [name = '', value = ''] = cookie.split('=');
   await page.context().addCookies([{ name, value, domain: '127.0.0.1', path: '/console', httpOnly: true }]);
+}
+
+/** A page in the console's menu. Other links to the page, such as the overview's, appear when their data arrives. */
+export function menuLink(page: Page, name: string): Locator {
+  return page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name });
 }
 
 /** One browser per file; its screens share no cookies, storage or cache. */

@@ -72,6 +72,29 @@ export class ComfyJobs implements ComfyApi {
   }
 
   async jobState(jobId: string, output: string | undefined, signal: AbortSignal): Promise<JobState> {
+    const state = await this.stateNow(jobId, output, signal);
+    // The proxy reads the history, then the queue: a job that ends in between is in neither for one answer.
+    return state.kind === 'gone' ? this.stateNow(jobId, output, signal) : state;
+  }
+
+  async image(path: string, signal: AbortSignal): Promise<Buffer> {
+    try {
+      return await this.calls.image(path, signal);
+    } catch (error) {
+      const isGone = error instanceof ProviderError && error.status === 404;
+      throw isGone ? unusable('the image is no longer at the server', this.settings.free ? 'no' : 'maybe') : error;
+    }
+  }
+
+  async cancel(jobId: string): Promise<void> {
+    const signal = AbortSignal.timeout(CANCEL_TIMEOUT_MS);
+    await this.calls
+      .post(`${JOBS_PATH}/${encodeURIComponent(jobId)}/cancel`, jsonBody({}), signal)
+      // The caller's original error matters more.
+      .catch(() => undefined);
+  }
+
+  private async stateNow(jobId: string, output: string | undefined, signal: AbortSignal): Promise<JobState> {
     let job: unknown;
     try {
       job = await this.calls.json(`${JOBS_PATH}/${encodeURIComponent(jobId)}`, signal);
@@ -94,23 +117,6 @@ export class ComfyJobs implements ComfyApi {
       default:
         return { kind: 'running', part: typeof part === 'number' ? Math.min(Math.max(part, 0), 1) : undefined };
     }
-  }
-
-  async image(path: string, signal: AbortSignal): Promise<Buffer> {
-    try {
-      return await this.calls.image(path, signal);
-    } catch (error) {
-      const isGone = error instanceof ProviderError && error.status === 404;
-      throw isGone ? unusable('the image is no longer at the server', this.settings.free ? 'no' : 'maybe') : error;
-    }
-  }
-
-  async cancel(jobId: string): Promise<void> {
-    const signal = AbortSignal.timeout(CANCEL_TIMEOUT_MS);
-    await this.calls
-      .post(`${JOBS_PATH}/${encodeURIComponent(jobId)}/cancel`, jsonBody({}), signal)
-      // The caller's original error matters more.
-      .catch(() => undefined);
   }
 
   /**
