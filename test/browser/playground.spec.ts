@@ -387,8 +387,34 @@ describe('making images in a browser', () => {
       .waitFor();
     expect(await button(/^Remove reference image/).count()).toBe(16);
     expect(await screen.inspect('playground-references')).toEqual([]);
+    // Nor does one from elsewhere take the place of one that is there.
+    await menuLink(page(), 'Gallery').click();
+    await page()
+      .getByRole('checkbox', { name: /^Select/ })
+      .first()
+      .check();
+    await button('Use as references').click();
+    await page().getByText('The playground holds 16 reference images. 1 image was not added.').waitFor();
+    await page().waitForURL(/\/playground$/);
+    expect(await button(/^Remove reference image/).count()).toBe(16);
+    await page().getByTitle('a.png').waitFor();
     await page().evaluate('sessionStorage.clear()');
     await open('/playground');
+  });
+
+  it('says at once that there is no connection, and orders nothing once it is back', async () => {
+    const before = await newest();
+    await page().context().setOffline(true);
+    try {
+      await draw('Nobody waits for this one');
+      await page().getByText('The service did not respond. Check your connection and try again.').first().waitFor();
+    } finally {
+      await page().context().setOffline(false);
+    }
+    await draw('Somebody waits for this one');
+    await waitUntil(async () => (await newest()) !== before, { timeoutMs: patient(60_000) });
+    const { rows } = await platform.pool.query(`SELECT 1 FROM tasks WHERE prompt = 'Nobody waits for this one'`);
+    expect(rows).toEqual([]);
   });
 
   it('runs a task again as a new one', async () => {

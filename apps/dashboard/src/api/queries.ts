@@ -5,7 +5,12 @@ import type { Ability, Session, SignInState, TaskDetail, TaskPage } from './type
 
 export const queryClient = new QueryClient({
   defaultOptions: {
+    // Without a connection, a request fails at once and says so. By default it would wait unseen, and an order that its
+    // user has given up on would be paid once the connection is back.
+    mutations: { networkMode: 'always' },
     queries: {
+      networkMode: 'always',
+      refetchOnReconnect: true,
       staleTime: 10_000,
       // Retries only requests without a response and server errors.
       retry: (count, error) =>

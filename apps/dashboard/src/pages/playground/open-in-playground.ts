@@ -14,6 +14,11 @@ interface ChosenImage {
   readonly index: number;
 }
 
+function leftOut(count: number): string {
+  const images = count === 1 ? '1 image was' : `${count} images were`;
+  return `The playground holds ${MOST_REFERENCES} reference images. ${images} not added.`;
+}
+
 /** Fills in the playground's form from another page, and goes there. */
 export function useOpenInPlayground() {
   const [{ settings, files }, change] = useDraft();
@@ -38,7 +43,9 @@ export function useOpenInPlayground() {
       notifications.show({ color: 'red', message: 'An image could not be loaded. It may have expired.' });
     },
     onSuccess: async (added) => {
-      const next = [...files, ...added].slice(-MOST_REFERENCES);
+      const next = [...files, ...added].slice(0, MOST_REFERENCES);
+      const left = files.length + added.length - next.length;
+      if (left > 0) notifications.show({ color: 'red', message: leftOut(left) });
       change({
         files: next,
         dropped: 0,
