@@ -47,7 +47,6 @@ interface Facts {
 }
 
 interface CallOptions {
-  readonly signal?: AbortSignal;
   readonly onprogress?: (progress: { readonly progress: number }) => void;
 }
 

@@ -90,6 +90,7 @@ export class ImageTools {
   ): Promise<TaskSummary | undefined> {
     const longest = Math.min(MAX_WAIT_SECONDS * 1_000, this.config.syncWaitMs);
     const waitMs = Math.max(0, longest - reply.elapsedTime);
+    onProgress?.(accepted.task);
     const stop = onProgress && this.watchers.watch(accepted.task.id, onProgress);
     try {
       return await this.awaitImage.settled(accepted, reply, waitMs);

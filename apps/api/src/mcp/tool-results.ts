@@ -30,6 +30,12 @@ const COPIES = 5;
 /** Types that clients show. */
 const SHOWN = /^image\/(?:png|jpeg|webp|gif)$/;
 
+/** An image in the facts of a result; without a URL once it has expired. */
+interface LinkedImage {
+  readonly url: string | undefined;
+  readonly content_type: string;
+}
+
 /** How a task was ordered, as far as its result tells. */
 interface Ordering {
   /** Whether an earlier call had ordered it. */
@@ -75,7 +81,7 @@ export class ToolResults {
     const shown = full ? await this.whole(task, images, call) : await this.preview(task, call);
     const { text, content } = shown;
     const told = answer(`The image is ready: task ${id}.${again}${text}`, facts);
-    return { ...told, content: [...told.content, ...this.linksOf(task, images), ...content] };
+    return { ...told, content: [...told.content, ...linksOf(id, facts.images ?? []), ...content] };
   }
 
   /** A task as it is after a request to cancel it. */
@@ -128,7 +134,7 @@ export class ToolResults {
     return error;
   }
 
-  private factsOf(task: TaskSummary): Facts {
+  private factsOf(task: TaskSummary): Facts & { readonly images?: readonly LinkedImage[] } {
     const { id, status, phase, progress, model, result, cost, warnings, charged, estimated_time } =
       this.links.view(task);
     const images = result?.images.map(({ url: [url], ...image }) => ({ url, ...image }));
@@ -139,14 +145,6 @@ export class ToolResults {
       ...(images && { images }),
       ...{ price: cost ?? free, charged, warnings },
     };
-  }
-
-  private linksOf(task: TaskSummary, images: readonly TaskImage[]): Content[] {
-    return images.flatMap((image, index) => {
-      const { url } = this.links.linkTo(task, image);
-      const name = images.length === 1 ? task.id : `${task.id}-${index + 1}`;
-      return url === undefined ? [] : [{ type: 'resource_link', uri: url, name, mimeType: image.contentType } as const];
-    });
   }
 
   /** The image is bought, so a preview that can't be had now costs the result nothing else. */
@@ -195,6 +193,14 @@ export class ToolResults {
     });
     return held;
   }
+}
+
+/** Links to the images, the same as in the facts. */
+function linksOf(taskId: string, images: readonly LinkedImage[]): Content[] {
+  return images.flatMap(({ url, content_type: mimeType }, index) => {
+    const name = images.length === 1 ? taskId : `${taskId}-${index + 1}`;
+    return url === undefined ? [] : [{ type: 'resource_link', uri: url, name, mimeType } as const];
+  });
 }
 
 /** Images in a result, and what its text says of them. */
