@@ -220,9 +220,13 @@ describe('the MCP server', () => {
       headers: { accept: 'application/json, text/event-stream' },
       signal: leaving.signal,
     });
+    const gone = call.then(
+      () => 'answered',
+      () => 'gone',
+    );
     await waitUntil(() => startsOf(marker) > 0, { timeoutMs: 30_000 });
-    expect((await call).status).toBe(200);
     leaving.abort();
+    expect(await gone).toBe('gone');
     const noticed = async (): Promise<boolean> => {
       const text = `SELECT id FROM tasks WHERE prompt = $1 AND abandoned_at IS NOT NULL`;
       return (await platform.pool.query(text, [marker])).rowCount === 1;
