@@ -23,7 +23,8 @@ import { MAX_PROMPT_LENGTH } from './text-rules.js';
 
 /** Model of edits that don't name one. */
 export const DEFAULT_IMAGE_MODEL = 'gpt-image-2';
-const BACKGROUNDS = ['transparent', 'opaque', 'auto'] as const;
+/** Values of `background`. */
+export const BACKGROUNDS = ['transparent', 'opaque', 'auto'] as const;
 const MAX_USER_LENGTH = 2_048;
 /** The same limit as OpenAI's. */
 const MAX_SAFETY_IDENTIFIER_LENGTH = 64;

@@ -39,6 +39,8 @@ export const MAX_CODEC_SECONDS = 60;
  * to 16:9.
  */
 export const THUMBNAIL_EDGE = 320;
+/** Content type of a thumbnail. */
+export const THUMBNAIL_TYPE = 'image/webp';
 
 /** Throws ImageError `image_too_large` or `image_too_small`; both edges in pixels. */
 export function assertInputPixels(width: number, height: number, type: InputType): void {

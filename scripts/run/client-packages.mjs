@@ -43,7 +43,7 @@ async function pythons(tell) {
     () => false,
   );
   if (!hasPython) {
-    tell('No python3 with venv was found: the clients tests leave out openai-python and llm.');
+    tell('No python3 with venv was found: the clients tests leave out openai-python, llm and MCP.');
     return {};
   }
   const found = {};
@@ -76,7 +76,7 @@ async function pythonWith(file, tell) {
 
 /** A virtual environment no longer starts once its interpreter was updated or removed. */
 function runs(python) {
-  return execute(python, ['-c', 'import openai'], { timeout: STEP_TIMEOUT_MS }).then(
+  return execute(python, ['-c', 'import pydantic'], { timeout: STEP_TIMEOUT_MS }).then(
     () => true,
     () => false,
   );

@@ -10,6 +10,7 @@ import { ConsoleModule } from './console/console.module.js';
 import { FilesModule } from './files/files.module.js';
 import { HealthModule } from './health/health.module.js';
 import { ImagesModule } from './images/images.module.js';
+import { McpModule } from './mcp/mcp.module.js';
 import { ModelsModule } from './models/models.module.js';
 import { TasksApiModule } from './tasks/tasks.module.js';
 import { UploadsModule } from './uploads/uploads.module.js';
@@ -30,6 +31,7 @@ import { UploadsModule } from './uploads/uploads.module.js';
     UploadsModule,
     HealthModule,
     ConsoleModule,
+    McpModule,
   ],
 })
 export class ApiModule {

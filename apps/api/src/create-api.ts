@@ -19,6 +19,7 @@ import { SessionLookUps } from './console/session-look-ups.js';
 import { serveConsole } from './console/serve-console.js';
 import { prepareDocs, serveDocs } from './docs/serve-docs.js';
 import { serveHome } from './docs/serve-home.js';
+import { serveLlmsText } from './docs/serve-llms-text.js';
 import { logRequests } from './common/fastify/access-log.js';
 import { ApiConfig, publicPathOf, publicUrlOf } from './common/api.config.js';
 import { BodyMemory } from './common/fastify/body-memory.js';
@@ -89,6 +90,7 @@ const PIPELINE: readonly ((parts: Parts) => unknown)[] = [
   // Routes of our own beside Nest's: a hook only applies to routes that are registered after it.
   ({ app, publicPath }) => serveDocs(app, { pages: CONSOLE_PAGES, path: publicPath.path }),
   ({ server, config }) => serveHome(server, publicUrlOf(config)),
+  ({ server, config }) => serveLlmsText(server, publicUrlOf(config)),
   ({ app, server, publicPath }) => {
     const imageOrigins = [foreignLinkOrigin(app.get(StorageConfig)) ?? []].flat();
     serveConsole(server, { folder: CONSOLE_PAGES, path: publicPath.path, imageOrigins });

@@ -53,6 +53,17 @@ export class DepartedCallers {
   }
 
   /**
+   * Records the same of a task whose outcome was read by its id. Only of asynchronous ones: a caller that waits for its
+   * task may still have to get it.
+   */
+  async markRead(id: string): Promise<void> {
+    await this.prisma.task.updateMany({
+      where: { id, asynchronous: true, deliveredAt: null },
+      data: { deliveredAt: new Date() },
+    });
+  }
+
+  /**
    * Records that the caller of `requestId` left without the task's outcome, so that an equal request may get the task
    * (EqualRequests). Changes nothing when another request has attached to it since, or the outcome was delivered. Throws
    * what the database throws, and repeats it then until the database answers; requests of `fingerprint` wait for it.

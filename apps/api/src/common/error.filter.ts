@@ -1,11 +1,9 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
-import { unavailable } from '#contract/unavailable.js';
-import { isDatabaseUnavailable } from '#database/database-errors.js';
 import { Logger } from '#telemetry/logger.js';
 import { sendError } from './error-reply.js';
-import { appErrorOf } from './framework-error.js';
+import { errorOfThrown, reportError } from './thrown-error.js';
 
 /** The methods of our routes. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -22,28 +20,13 @@ export class ErrorFilter implements ExceptionFilter {
     const error = this.appError(thrown, request, reply);
     // An error caused by a disconnected caller is not ours, and there is no one to send it to.
     if (reply.raw.destroyed) return;
-    if (error.status >= 500 && error.code !== 'still_running') this.report(error, request);
+    if (error.status >= 500 && error.code !== 'still_running') reportError(error, request, this.logger);
     sendError(error, request, reply);
   }
 
   private appError(thrown: unknown, request: FastifyRequest, reply: FastifyReply): AppError {
-    if (thrown instanceof AppError) return thrown;
-    if (thrown instanceof HttpException && thrown.getStatus() === 404) return notFound(request, reply);
-    const cause = thrown instanceof HttpException && thrown.cause instanceof Error ? thrown.cause : thrown;
-    if (isDatabaseUnavailable(cause)) {
-      return unavailable('The service cannot do this right now. Please try again.', { cause });
-    }
-    return appErrorOf(cause);
-  }
-
-  private report(error: AppError, request: FastifyRequest): void {
-    const fields = { requestId: request.id, taskId: error.taskId, code: error.code };
-    // A limit that works is no fault, and has no cause to trace.
-    if (error.code === 'server_is_overloaded' && error.cause === undefined) {
-      this.logger.warn('request.failed', { ...fields, reason: error.message });
-      return;
-    }
-    this.logger.error('request.failed', { ...fields, error: error.cause instanceof Error ? error.cause : error });
+    const isUnknown = thrown instanceof HttpException && thrown.getStatus() === 404;
+    return isUnknown ? notFound(request, reply) : errorOfThrown(thrown);
   }
 }
 

@@ -60,6 +60,15 @@ export class DeliveryMarks implements OnApplicationShutdown {
     else reply.raw.once('close', closed);
   }
 
+  /** Follows a reply with the outcome of an asynchronous task that was read by its id. */
+  watchRead(reply: FastifyReply, taskId: string): void {
+    reply.raw.once('finish', () => {
+      this.departed.markRead(taskId).catch((error: unknown) => {
+        this.logger.warn('delivery.not_marked', { count: 1, error });
+      });
+    });
+  }
+
   /** Marks a task whose caller disconnected or got a response without the outcome. Never throws. */
   async markUndelivered(reply: FastifyReply, accepted: Accepted): Promise<void> {
     if (accepted.identity.kind === 'unkeyed') await this.abandoned(reply, accepted);

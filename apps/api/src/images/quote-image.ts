@@ -33,14 +33,21 @@ export class QuoteImage {
 
   /** Throws the AppErrors of the request itself, except `insufficient_quota`, which the quote reports. */
   async quote(ask: Ask, caller: Caller, reply: FastifyReply): Promise<void> {
-    const { command, upload, ignored } = await this.acceptImage.prepare(ask, caller, goneSignal(reply));
-    await upload.discard();
+    const { quote, ignored } = await this.quoted(ask, caller, goneSignal(reply));
     const ignoredParams = ignoredParamsHeader(ignored);
     if (ignoredParams !== undefined) void reply.header('x-ignored-params', ignoredParams);
-    void reply
-      .header('cache-control', 'no-store')
-      .code(200)
-      .send(await this.of(caller, command));
+    void reply.header('cache-control', 'no-store').code(200).send(quote);
+  }
+
+  /** The quote, and the names of fields that have no effect. Throws like `quote`. */
+  async quoted(
+    ask: Ask,
+    caller: Caller,
+    gone: AbortSignal,
+  ): Promise<{ quote: QuoteResponse; ignored: readonly string[] }> {
+    const { command, upload, ignored } = await this.acceptImage.prepare(ask, caller, gone);
+    await upload.discard();
+    return { quote: await this.of(caller, command), ignored };
   }
 
   /** The current cost of an order for the caller, and whether the budgets allow it. */

@@ -50,12 +50,16 @@ export class ReadRequest {
   /** A JSON or multipart edit; the files of a form go into `upload`. */
   async edit(request: FastifyRequest, asksForTask: boolean, upload: InputUpload): Promise<Asked> {
     const isForm = /^multipart\//i.test(request.headers['content-type'] ?? '');
-    if (isForm) return await this.form(request, asksForTask, upload);
+    return isForm ? await this.form(request, asksForTask, upload) : this.jsonEdit(request, asksForTask);
+  }
+
+  /** `body`: instead of the one that was sent. */
+  jsonEdit(request: FastifyRequest, asksForTask: boolean, given: unknown = request.body): Asked {
     const mark = requestMark(request.headers);
     const requestClass = asksForTask ? AsyncImageEditRequest : ImageEditRequest;
     return {
       action: 'edit',
-      ...readJson(requestClass, inDeployment(request.raw, request.body)),
+      ...readJson(requestClass, inDeployment(request.raw, given)),
       mark,
       ...sentBy(request, asksForTask),
     };

@@ -22,11 +22,9 @@ export function retryCount(headers: IncomingHttpHeaders): number | undefined {
   return typeof count === 'string' && /^\d{1,6}$/.test(count) ? Number(count) : undefined;
 }
 
-/** A key means the same with and without quotes. */
-function keyOf(sent: string): string {
+/** A key means the same with and without quotes. `param`: where it was sent. */
+export function keyOf(sent: string, param = 'Idempotency-Key'): string {
   const key = /^"(.*)"$/s.exec(sent)?.[1] ?? sent;
   if (KEY.test(key)) return key;
-  throw new AppError('invalid_value', 'Idempotency-Key must be 1 to 255 visible ASCII characters.', {
-    param: 'Idempotency-Key',
-  });
+  throw new AppError('invalid_value', `${param} must be 1 to 255 visible ASCII characters.`, { param });
 }

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { timeLimit } from '#egress/time-limit.js';
 import { ImageError } from '#images/image-error.js';
 import { BACKGROUND } from '#images/image-turns.js';
-import { needsThumbnail } from '#images/limits.js';
+import { needsThumbnail, THUMBNAIL_TYPE } from '#images/limits.js';
 import { withImageTurnsOf } from '#images/sharp.js';
 import { makeThumbnail } from '#images/thumbnail.js';
 import { thumbnailKey } from '#storage/object-key.js';
@@ -62,7 +62,7 @@ export class CreateThumbnail {
   }
 
   private async store(taskId: string, key: string, thumbnail: Buffer, signal: AbortSignal): Promise<void> {
-    await this.objects.put(key, [thumbnail], { contentType: 'image/webp', signal });
+    await this.objects.put(key, [thumbnail], { contentType: THUMBNAIL_TYPE, signal });
     // Retention deletes a thumbnail with its image, recorded or not. One stored after that is deleted here, or collected
     // as an orphan if retention has not marked the row yet.
     if (!(await this.thumbnails.record(taskId))) await this.objects.delete(key);

@@ -3,7 +3,7 @@ import { TaskLinks } from '#answers/task-links.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import type { TaskView } from '#contract/task-view.js';
 import type { QueuePosition } from '#queue/fair-order.js';
-import { needsThumbnail } from '#images/limits.js';
+import { needsThumbnail, THUMBNAIL_TYPE } from '#images/limits.js';
 import { thumbnailKey } from '#storage/object-key.js';
 import { ResultLinks } from '#storage/result-links.js';
 import { StorageConfig } from '#storage/storage.config.js';
@@ -17,6 +17,9 @@ import type { ConsoleTaskView } from './dto/task-views.dto.js';
 /** What shows a task's first image in a list. */
 export interface SmallImage {
   readonly url: string;
+  /** Where it is in the object store. */
+  readonly key: string;
+  readonly contentType: string;
   /** The URL leads to the image itself, and a thumbnail can be created. */
   readonly lacksThumbnail: boolean;
 }
@@ -76,11 +79,12 @@ export class ShownImages {
   small(task: TaskSummary, detail: TaskDetail): SmallImage | undefined {
     const [image] = task.status === 'completed' && detail.objectsDeletedAt === null ? (task.images ?? []) : [];
     if (image === undefined) return undefined;
-    const shown = detail.hasThumbnail ? { key: thumbnailKey(image.key) } : image;
+    const shown = detail.hasThumbnail ? { key: thumbnailKey(image.key), contentType: THUMBNAIL_TYPE } : image;
     const { url } = this.links.linkTo({ ...task, isKept: detail.isFavorite }, shown);
     if (url === undefined) return undefined;
     const lacksThumbnail = !detail.hasThumbnail && this.storage.thumbnails && needsThumbnail(image);
-    return { url: this.ownPath(url), lacksThumbnail };
+    const { key, contentType } = shown;
+    return { url: this.ownPath(url), key, contentType, lacksThumbnail };
   }
 
   /** Whether the sandbox generated the images; false for a provider that is no longer in the catalog. */

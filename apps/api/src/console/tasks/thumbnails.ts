@@ -38,13 +38,17 @@ export class Thumbnails {
 
   /** The URL of the task's thumbnail, or else of its first image. Throws AppError `file_not_found` when it has no image. */
   async urlOf(accountId: string, task: TaskSummary): Promise<string> {
-    let small = await this.small(accountId, task);
-    if (small?.lacksThumbnail === true) {
-      await this.created(task.id);
-      small = await this.small(accountId, task);
-    }
+    const small = await this.of(accountId, task);
     if (small === undefined) throw new AppError('file_not_found', 'The image is no longer available.');
     return small.url;
+  }
+
+  /** The task's thumbnail, or else its first image; undefined when it has no image. */
+  async of(accountId: string, task: TaskSummary): Promise<SmallImage | undefined> {
+    const small = await this.small(accountId, task);
+    if (small?.lacksThumbnail !== true) return small;
+    await this.created(task.id);
+    return this.small(accountId, task);
   }
 
   private async small(accountId: string, task: TaskSummary): Promise<SmallImage | undefined> {
