@@ -15,6 +15,8 @@ describe('the migrated database and schema.prisma', () => {
     ['accounts', Prisma.AccountScalarFieldEnum],
     ['api_keys', Prisma.ApiKeyScalarFieldEnum],
     ['tasks', Prisma.TaskScalarFieldEnum],
+    ['task_erasures', Prisma.TaskErasureScalarFieldEnum],
+    ['erasures', Prisma.ErasureScalarFieldEnum],
     ['idempotency_keys', Prisma.IdempotencyKeyScalarFieldEnum],
     ['uploads', Prisma.UploadScalarFieldEnum],
     ['stored_inputs', Prisma.StoredInputsScalarFieldEnum],

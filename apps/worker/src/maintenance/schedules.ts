@@ -6,6 +6,7 @@ import { AlertEventRepository } from '#notifications/alerts/alert-event.reposito
 import { ExpireChatUsage } from '#billing/expire-chat-usage.js';
 import { ExpireLedger } from '#billing/expire-ledger.js';
 import { RollUpUsage } from '#billing/roll-up-usage.js';
+import { EraseTasks } from '#erasure/erase-tasks.js';
 import { HealthConfig } from '#health/health.config.js';
 import { StoredResponses } from '#routing/stored-responses.js';
 import { StorageConfig } from '#storage/storage.config.js';
@@ -23,6 +24,8 @@ import { WorkerConfig } from '../worker.config.js';
 const EXPIRE_EVERY_MS = 10 * 60_000;
 /** Less often than anything else, because it lists every object of the store. */
 const WALK_EVERY_MS = 24 * 3_600_000;
+/** Whoever deletes a task expects it to be gone, even if the process that was to erase it died. */
+const ERASE_EVERY_MS = 5_000;
 /** Usage that is not rolled up yet is read row by row, so those rows should stay few. */
 const ROLL_UP_EVERY_MS = 5_000;
 /** Alerts are evaluated at every third health check, every 15 s by default: the values that rules compare cover minutes. */
@@ -46,6 +49,7 @@ export class Schedules {
 
   constructor(
     tasks: ExpireTasks,
+    erasures: EraseTasks,
     uploads: ExpireUploads,
     orphans: CollectOrphans,
     idempotencyKeys: ExpireIdempotencyKeys,
@@ -77,6 +81,12 @@ export class Schedules {
           images: () => tasks.imagesDueSince(hours),
           tasks: () => tasks.rowsDueSince(hours, IDEMPOTENCY_KEY_HOURS),
         },
+      },
+      {
+        name: 'erasures',
+        everyMs: ERASE_EVERY_MS,
+        run: () => erasures.run(),
+        dueSince: { erasures: () => erasures.dueSince() },
       },
       {
         name: 'uploads',
