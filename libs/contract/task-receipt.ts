@@ -81,3 +81,24 @@ export class ReceiptKeys {
   @ApiProperty({ type: [ReceiptKey] })
   keys!: ReceiptKey[];
 }
+
+/** A request to delete all tasks that match. */
+export class TaskErasureView {
+  @ApiProperty({ example: 'erasure_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' })
+  id!: string;
+
+  @ApiProperty({ enum: ['task.erasure'] })
+  object!: 'task.erasure';
+
+  @ApiProperty({
+    enum: ['in_progress', 'completed'],
+    description: '`completed` when all matching tasks are deleted and the last of their contents is gone.',
+  })
+  status!: 'in_progress' | 'completed';
+
+  @ApiProperty({ type: 'integer', description: 'Number of tasks deleted so far.' })
+  deleted!: number;
+
+  @ApiProperty({ type: 'integer', description: 'When it was requested, in Unix seconds.' })
+  created!: number;
+}

@@ -40,11 +40,6 @@ export class EraseTasks {
     } while (page.length === BATCH);
   }
 
-  /** Since when the oldest task is deleted that is not erased yet; undefined when there is none. */
-  async dueSince(): Promise<Date | undefined> {
-    return await this.tasks.erasureDueSince();
-  }
-
   /**
    * Deletes the objects of a deleted task. False when it is to be repeated, because a worker may not have noticed yet.
    * Throws when the database or the store fails; then it is repeated, too.

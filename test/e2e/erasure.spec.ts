@@ -110,7 +110,7 @@ describe('deleting tasks', () => {
   }
 
   async function charges(): Promise<unknown[]> {
-    return (await platform.pool.query('SELECT * FROM charges ORDER BY task_id, kind')).rows;
+    return (await platform.pool.query<object>('SELECT * FROM charges ORDER BY task_id, kind')).rows;
   }
 
   it('leaves nothing of what was in a task, anywhere, but what it cost', async () => {
@@ -290,6 +290,51 @@ describe('deleting tasks', () => {
     expect(await waitUntil(isErased, { timeoutMs: 60_000 })).toBe(true);
     expect((await answerOf(`/v1/tasks/${ids[3] ?? ''}`)).status).toBe(200);
     expect((await storedKeys(platform)).filter((key) => ids.slice(0, 3).some((id) => key.includes(id)))).toEqual([]);
+  });
+
+  it('takes all that match a filter, after a confirmation where there is none', async () => {
+    const account = await platform.newAccount();
+    const key = await platform.newKey({}, account);
+    const own = await platform.newKey({ tasks: 'own' }, account);
+    const done = [await generate('one', {}, { key }), await generate('two', {}, { key })].map(({ id }) => id);
+    const theirs = (await generate('three', {}, { key: own })).id;
+    const failed = (await generate('[[fault=moderation]]', {}, { key })).id;
+    const running = (
+      await platform.call('/v1/images/generations/async', {
+        body: { model: 'gpt-image-2', prompt: '[[latency=60s]]', resolution: '1k' },
+        key,
+      })
+    ).headers.get('location');
+    const statusOf = async (ids: readonly string[]): Promise<number[]> =>
+      await Promise.all(ids.map(async (id) => (await answerOf(`/v1/tasks/${id}`, { key })).status));
+
+    expect(await refusalOf('/v1/tasks', { method: 'DELETE', key })).toEqual([400, 'missing_required_parameter']);
+    const unknown = await refusalOf('/v1/tasks?status=failed&owner=me', { method: 'DELETE', key });
+    expect(unknown).toEqual([400, 'unsupported_parameter']);
+    const finished = async (query: string, as: string): Promise<{ deleted: number }> => {
+      const { status, text } = await answerOf(`/v1/tasks?${query}`, { method: 'DELETE', key: as });
+      expect([status, JSON.parse(text)]).toMatchObject([
+        202,
+        { object: 'task.erasure', status: 'in_progress', deleted: 0 },
+      ]);
+      const { id } = JSON.parse(text) as { id: string };
+      expect(await refusalOf(`/v1/erasures/${id}`)).toEqual([404, 'not_found']);
+      let now = { status: '', deleted: 0 };
+      const isDone = async (): Promise<boolean> => {
+        now = JSON.parse((await answerOf(`/v1/erasures/${id}`, { key: as })).text) as typeof now;
+        return now.status === 'completed';
+      };
+      expect(await waitUntil(isDone, { timeoutMs: 60_000 })).toBe(true);
+      return now;
+    };
+    expect(await finished('before=1700000000', key)).toMatchObject({ deleted: 0 });
+    expect(await finished('status=failed', key)).toMatchObject({ deleted: 1 });
+    expect(await statusOf([...done, theirs, failed])).toEqual([200, 200, 200, 410]);
+    expect(await finished('all=true', own)).toMatchObject({ deleted: 1 });
+    expect(await statusOf([...done, theirs])).toEqual([200, 200, 410]);
+    expect(await finished('all=true', key)).toMatchObject({ deleted: 3 });
+    expect(await statusOf(done)).toEqual([410, 410]);
+    expect((await answerOf(running ?? '', { key })).status).toBe(410);
   });
 
   it('is finished by another worker when API and worker are killed in the middle of it', async () => {

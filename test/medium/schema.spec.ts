@@ -73,6 +73,7 @@ describe('the migrated database and schema.prisma', () => {
         'charges',
         'chat_reserves',
         'chat_usage',
+        'erasures',
       ],
       ...[
         'grouped_usage',
@@ -89,6 +90,7 @@ describe('the migrated database and schema.prisma', () => {
         'spend_totals',
         'stored_inputs',
         'stored_responses',
+        'task_erasures',
         'task_reserves',
         'tasks',
       ],

@@ -13,9 +13,10 @@ const isStored = (input: string): string => `${input} ->> 'kind' = 'object' AND 
 
 /**
  * All that somebody wrote goes with the mark, in one statement: no later moment can find it. What names objects stays
- * until these are deleted. Status, cost and usage stay for good, so no trigger of the ledger runs.
+ * until these are deleted. Rows are locked in order, because several workers delete what has expired. Status, cost and usage stay for good, so no trigger of the ledger runs.
  */
-const DELETE = `WITH deleted AS (
+const DELETE = `WITH locked AS MATERIALIZED (SELECT id FROM tasks WHERE id = ANY($1) ORDER BY id FOR UPDATE),
+  deleted AS (
     UPDATE tasks SET deleted_at = now(), objects_deleted_at = COALESCE(objects_deleted_at, now()), favorited_at = NULL,
       prompt = '', callback_url = NULL, error = NULL, warnings = NULL, provider_job_id = NULL, fingerprint = NULL, trace_parent = NULL,
       options = (SELECT COALESCE(jsonb_object_agg(key, value), '{}') FROM jsonb_each(options) WHERE key = ANY($2)),
@@ -24,7 +25,7 @@ const DELETE = `WITH deleted AS (
         WHEN mask ->> 'kind' = 'markup' AND ${isStored("(mask -> 'of')")} THEN ${objectOf("mask -> 'of'")} END,
       calls = (SELECT COALESCE(jsonb_agg(call - 'providerMessage' - 'upstreamId' - 'adapted' ORDER BY place), '[]')
         FROM jsonb_array_elements(calls) WITH ORDINALITY AS each (call, place))
-    WHERE id = ANY($1) AND status <> 'pending' AND deleted_at IS NULL
+    WHERE id = ANY (ARRAY(SELECT id FROM locked)) AND status <> 'pending' AND deleted_at IS NULL
     RETURNING id, account_id, deleted_at)
   INSERT INTO task_erasures (task_id, account_id, deleted_at) SELECT id, account_id, deleted_at FROM deleted ORDER BY id
     ON CONFLICT (task_id) DO UPDATE SET deleted_at = EXCLUDED.deleted_at

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { decodeTime } from 'ulid';
+import { definedFields } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ownerOfKey, resultKey, RESULT_EXTENSIONS, thumbnailKey } from '#storage/object-key.js';
 import {
@@ -16,6 +17,7 @@ import {
 import { sentKeys, toImages } from '../row/task-columns.js';
 import type { TaskScope } from '../row/task.js';
 import { tasksOf } from '../row/task-scope.js';
+import type { TaskStatus } from '../row/task-status.js';
 import { TasksConfig } from '../row/tasks.config.js';
 import { TaskEvents } from './task-events.js';
 import { forgetStoredInputs } from '../retention/stored-inputs.js';
@@ -47,6 +49,20 @@ export interface Erasure {
   readonly contents: ErasedContents | null;
 }
 
+/** Which of a caller's tasks to delete. */
+export interface ErasureFilter {
+  /** Only tasks created before this time. */
+  readonly before: Date;
+  readonly status?: TaskStatus | undefined;
+}
+
+/** A page of tasks to delete, newest first. */
+interface MatchingTasks {
+  readonly tasks: readonly { readonly id: string; readonly isPending: boolean }[];
+  /** Where the next page begins; null: this was the last one. */
+  readonly next: string | null;
+}
+
 /** Tasks that were deleted: their rows stay for the ledger, and say so. */
 @Injectable()
 export class DeletedTasks {
@@ -72,6 +88,34 @@ export class DeletedTasks {
     const due = await expiredTasks(this.prisma.pool, limit);
     await this.mark(due);
     return due.length;
+  }
+
+  /** Tasks of a scope that match and were not deleted. `cursor`: `next` of the page before. */
+  async matching(
+    { accountId, own }: TaskScope,
+    { before, status }: ErasureFilter,
+    cursor: string | null,
+    limit: number,
+  ): Promise<MatchingTasks> {
+    const [time = '', after = ''] = cursor?.split(' ') ?? [];
+    const begun = cursor !== null && { createdAt: new Date(time), id: { gte: after } };
+    const rows = await this.prisma.task.findMany({
+      where: {
+        ...definedFields({ accountId, status }),
+        deletedAt: null,
+        createdAt: { lt: before, ...(cursor !== null && { lte: new Date(time) }) },
+        ...(begun && { NOT: begun }),
+        ...tasksOf(own),
+      },
+      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+      take: limit,
+      select: { id: true, createdAt: true, status: true },
+    });
+    const last = rows.at(-1);
+    return {
+      tasks: rows.map(({ id, status: now }) => ({ id, isPending: now === 'pending' })),
+      next: last === undefined || rows.length < limit ? null : `${last.createdAt.toISOString()} ${last.id}`,
+    };
   }
 
   /** A page of deleted tasks whose objects may still exist, oldest first. */
@@ -123,7 +167,7 @@ export class DeletedTasks {
     const where = { id, accountId, ...tasksOf(own), deletedAt: { not: null } };
     if ((await this.prisma.task.count({ where })) === 0) return undefined;
     const row = await this.prisma.taskErasure.findUnique({ where: { taskId: id } });
-    if (row?.deletedAt == null) return undefined;
+    if (row === null || row.deletedAt === null) return undefined;
     return {
       deletedAt: row.deletedAt,
       erasedAt: row.erasedAt,

@@ -18,18 +18,20 @@ import { AppError } from '#contract/app-error.js';
 import { unavailable } from '#contract/unavailable.js';
 import type { ImageTaskView } from '#contract/image-task-view.js';
 import type { TaskBatchResponse, TaskListResponse, TaskResponse, TaskView } from '#contract/task-view.js';
-import type { DeletedTaskResponse } from '#contract/task-receipt.js';
+import type { DeletedTaskResponse, TaskErasureView } from '#contract/task-receipt.js';
+import { EraseMatching } from '#erasure/erase-matching.js';
 import { TaskEstimates } from '#tasks/admission/task-estimates.js';
 import { isTaskId } from '#tasks/row/task-id.js';
 import { TaskListStore } from '#tasks/reading/task-list-store.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import { isDeleted, taskDeleted, type TaskSummary } from '#tasks/row/task.js';
 import { Caller } from '../auth/caller.decorator.js';
-import { TaskIdParam } from '../common/params.js';
+import { IdParam, TaskIdParam } from '../common/params.js';
 import { TellCost } from '../common/tell-cost.js';
 import { CancelOwnTask } from './cancel-own-task.js';
 import { DeleteOwnTask } from './delete-own-task.js';
 import { FollowTask } from './follow-task.js';
+import { deletionOf, DeleteQuery } from './dto/delete-query.dto.js';
 import { ListQuery } from './dto/list-query.dto.js';
 import { PollQuery } from './dto/poll-query.dto.js';
 import { TaskHeadersInterceptor } from './task-headers.interceptor.js';
@@ -39,6 +41,8 @@ import { timelineOf } from '#answers/task-timeline.js';
 import {
   DescribeCancel,
   DescribeDelete,
+  DescribeDeleteMany,
+  DescribeErasure,
   DescribeImageTask,
   DescribeTask,
   DescribeTaskBatch,
@@ -59,6 +63,7 @@ export class TasksController {
     private readonly follow: FollowTask,
     private readonly cancelTask: CancelOwnTask,
     private readonly deleteTask: DeleteOwnTask,
+    private readonly erasures: EraseMatching,
     private readonly estimates: TaskEstimates,
     private readonly costs: TellCost,
   ) {}
@@ -144,6 +149,25 @@ export class TasksController {
     return await this.answer(await this.named(taskId, (id) => this.cancelTask.cancel(caller, id)));
   }
 
+  @Delete('v1/tasks')
+  @RouteConfig({ scope: 'images', counted: 'polls' })
+  @HttpCode(202)
+  @Header('cache-control', 'no-store')
+  @DescribeDeleteMany()
+  async deleteMany(@Caller() caller: Caller, @Query() query: DeleteQuery): Promise<TaskErasureView> {
+    return await this.erasures.request(caller, deletionOf(query)).catch(unreadable);
+  }
+
+  @Get('v1/erasures/:id')
+  @COUNTS_AS_POLL
+  @Header('cache-control', 'no-store')
+  @DescribeErasure()
+  async findErasure(@Caller() caller: Caller, @Param() { id }: IdParam): Promise<TaskErasureView> {
+    const found = await this.erasures.find(caller, id).catch(unreadable);
+    if (found === undefined) throw new AppError('not_found', 'There is no deletion with this ID.');
+    return found;
+  }
+
   @Delete('v1/tasks/:taskId')
   @RouteConfig({ scope: 'images', counted: 'polls' })
   @Header('cache-control', 'no-store')
@@ -193,6 +217,7 @@ function isRead({ request }: FastifyReply): boolean {
 }
 
 function unreadable(cause: unknown): never {
+  if (cause instanceof AppError) throw cause;
   throw unavailable('Tasks cannot be read right now. Please try again shortly.', {
     retryAfter: 2,
     cause,

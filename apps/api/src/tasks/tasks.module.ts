@@ -18,7 +18,7 @@ import { TasksController } from './tasks.controller.js';
   imports: [CommonModule, ErasureModule, LinksModule, TaskListenersModule, RoutingModule, TasksModule],
   controllers: [TasksController, ReceiptsController],
   providers: [CancelOwnTask, DeleteOwnTask, FollowTask, FollowerLimit, TaskWatchers],
-  exports: [DeleteOwnTask, FollowTask],
+  exports: [CancelOwnTask, FollowTask],
 })
 export class TasksApiModule implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(private readonly estimates: TaskEstimates) {}

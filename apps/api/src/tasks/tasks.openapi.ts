@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiOperation, ApiParam, ApiQuery, ApiResponse } from '@nestjs/swagger';
 import { ImageTaskView } from '#contract/image-task-view.js';
 import { TaskBatchRequest, TaskBatchResponse, TaskListResponse, TaskResponse } from '#contract/task-view.js';
-import { DeletedTaskResponse, ReceiptKeys, TaskReceipt } from '#contract/task-receipt.js';
+import { DeletedTaskResponse, ReceiptKeys, TaskErasureView, TaskReceipt } from '#contract/task-receipt.js';
 import { TASK_STATUSES } from '#tasks/row/task-status.js';
 import { COST_HEADER, DescribeErrors, DescribeProtected, PUBLIC, REQUEST_ID_HEADER } from '../common/describe.js';
 import { MAX_WAIT_SECONDS } from './dto/poll-query.dto.js';
@@ -142,6 +142,41 @@ export function DescribeDelete(): MethodDecorator {
       description:
         'The task is deleted, and some of its contents are still being erased: of a task that a provider was working on, for about half a minute.',
     }),
+    DescribeErrors(404, 429),
+    DescribeProtected(),
+  );
+}
+
+/** Documents a deletion that goes on after the response. */
+export function DescribeDeleteMany(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({
+      operationId: 'deleteTasks',
+      summary: 'Delete all tasks that match',
+      description:
+        'Tasks that the API key may cancel, created before the request. They are deleted in the background; ' +
+        '`GET /v1/erasures/{id}` says how far it is. Without a filter, `all=true` confirms that all of them are meant.',
+    }),
+    ApiQuery({
+      name: 'before',
+      required: false,
+      schema: { type: 'integer' },
+      description: 'Only tasks created before this Unix time, in seconds.',
+    }),
+    ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES }),
+    ApiQuery({ name: 'all', required: false, enum: ['true'] }),
+    ApiResponse({ status: 202, type: TaskErasureView, headers: REQUEST_ID_HEADER }),
+    DescribeErrors(400, 429),
+    DescribeProtected(),
+  );
+}
+
+/** Documents its progress. */
+export function DescribeErasure(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({ operationId: 'getTaskErasure', summary: 'Get the progress of a deletion' }),
+    ApiParam({ name: 'id', type: String, example: 'erasure_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' }),
+    ApiResponse({ status: 200, type: TaskErasureView, headers: REQUEST_ID_HEADER }),
     DescribeErrors(404, 429),
     DescribeProtected(),
   );

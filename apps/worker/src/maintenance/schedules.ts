@@ -6,6 +6,7 @@ import { AlertEventRepository } from '#notifications/alerts/alert-event.reposito
 import { ExpireChatUsage } from '#billing/expire-chat-usage.js';
 import { ExpireLedger } from '#billing/expire-ledger.js';
 import { RollUpUsage } from '#billing/roll-up-usage.js';
+import { EraseMatching } from '#erasure/erase-matching.js';
 import { EraseTasks } from '#erasure/erase-tasks.js';
 import { HealthConfig } from '#health/health.config.js';
 import { StoredResponses } from '#routing/stored-responses.js';
@@ -14,6 +15,7 @@ import { IDEMPOTENCY_KEY_HOURS } from '#tasks/intake/keyed-requests.js';
 import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
 import { ExpireTasks } from '#tasks/retention/expire-tasks.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
+import { DeletedTasks } from '#tasks/states/deleted-tasks.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
 import { ExpireWebhooks } from '#notifications/deliveries/expire-webhooks.js';
@@ -49,7 +51,9 @@ export class Schedules {
 
   constructor(
     tasks: ExpireTasks,
+    matching: EraseMatching,
     erasures: EraseTasks,
+    deletedTasks: DeletedTasks,
     uploads: ExpireUploads,
     orphans: CollectOrphans,
     idempotencyKeys: ExpireIdempotencyKeys,
@@ -85,8 +89,11 @@ export class Schedules {
       {
         name: 'erasures',
         everyMs: ERASE_EVERY_MS,
-        run: () => erasures.run(),
-        dueSince: { erasures: () => erasures.dueSince() },
+        run: async () => {
+          await matching.run();
+          await erasures.run();
+        },
+        dueSince: { erasures: () => deletedTasks.erasureDueSince() },
       },
       {
         name: 'uploads',
