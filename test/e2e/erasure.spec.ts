@@ -70,7 +70,9 @@ describe('deleting tasks', () => {
   };
 
   async function remove(id: string, options: CallOptions = {}): Promise<[number, Deleted]> {
-    const { status, text } = await answerOf(`/v1/tasks/${id}`, { method: 'DELETE', ...options });
+    // As clients do that name a type with every request.
+    const headers = { 'content-type': 'application/json' };
+    const { status, text } = await answerOf(`/v1/tasks/${id}`, { method: 'DELETE', headers, ...options });
     return [status, JSON.parse(text) as Deleted];
   }
 

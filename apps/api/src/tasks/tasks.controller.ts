@@ -150,7 +150,7 @@ export class TasksController {
   }
 
   @Delete('v1/tasks')
-  @RouteConfig({ scope: 'images', counted: 'polls' })
+  @RouteConfig({ bodyless: true, scope: 'images', counted: 'polls' })
   @HttpCode(202)
   @Header('cache-control', 'no-store')
   @DescribeDeleteMany()
@@ -169,7 +169,7 @@ export class TasksController {
   }
 
   @Delete('v1/tasks/:taskId')
-  @RouteConfig({ scope: 'images', counted: 'polls' })
+  @RouteConfig({ bodyless: true, scope: 'images', counted: 'polls' })
   @Header('cache-control', 'no-store')
   @DescribeDelete()
   async delete(
