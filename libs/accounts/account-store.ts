@@ -29,6 +29,8 @@ export interface Account {
   readonly limits: AccountLimits;
   /** For keys without their own setting; null = the deployment's default. */
   readonly defaultResponseFormat: DefaultResponseFormat | null;
+  /** How long tasks of keys without their own setting are kept, from their acceptance; null = as retention has it. */
+  readonly keepSeconds: number | null;
   /** Whether users who sign in with a password also need an authenticator app. */
   readonly requireTwoFactor: boolean;
 }
@@ -98,6 +100,11 @@ export class AccountStore {
     await this.prisma.account.updateMany({ where: { id }, data: { defaultResponseFormat: format } });
   }
 
+  /** Lifetime of tasks of keys without their own setting; null = none. */
+  async setKeepSeconds(id: string, keepSeconds: number | null): Promise<void> {
+    await this.prisma.account.updateMany({ where: { id }, data: { keepSeconds } });
+  }
+
   /** Takes effect with the next request of each member. */
   async requireTwoFactor(id: string, required: boolean): Promise<void> {
     await this.prisma.account.updateMany({ where: { id }, data: { requireTwoFactor: required } });
@@ -146,8 +153,8 @@ function accountOf({ id, name, createdAt, disabledAt, deletedAt, ...row }: Store
   const columns = Object.values(ACCOUNT_LIMITS).map(({ column }) => [column, row[column]] as const);
   const limits = { weight: row.weight, ...(Object.fromEntries(columns) as Record<AccountLimitColumn, number | null>) };
   const defaultResponseFormat = storedResponseFormat(row.defaultResponseFormat);
-  const { requireTwoFactor } = row;
-  return { id, name, createdAt, disabledAt, deletedAt, limits, defaultResponseFormat, requireTwoFactor };
+  const { keepSeconds, requireTwoFactor } = row;
+  return { id, name, createdAt, disabledAt, deletedAt, limits, defaultResponseFormat, keepSeconds, requireTwoFactor };
 }
 
 /** A new id, `acct_` and a ULID, so ids sort by creation time. */

@@ -145,6 +145,7 @@ function shown(row: ApiKey, makers: readonly { id: string; name: string }[]): Ap
     expiresAt,
     models,
     allowPixelSize,
+    keepSeconds: row.keepSeconds,
     weight,
     submitsPerMinute,
     pollsPerMinute,

@@ -45,6 +45,8 @@ export interface ApiKeySettings {
   readonly tasks: KeyTasks;
   /** Default for `response_format`; null = the account's default, or else the deployment's. */
   readonly defaultResponseFormat: DefaultResponseFormat | null;
+  /** How long its tasks are kept, from their acceptance; null = the account's default, or as retention has it. */
+  readonly keepSeconds: number | null;
   /** Whether generations accept `<w>x<h>` sizes; null = the deployment's default. */
   readonly allowPixelSize: boolean | null;
   readonly submitMode: SubmitMode;

@@ -99,6 +99,10 @@ export const AUDIT_ACTIONS = {
   'tasks.cancelled': { kind: 'tasks', sentence: ({ text }) => `canceled ${text('count') ?? 'some'} tasks` },
   'tasks.exported': { kind: 'tasks', sentence: ({ text }) => `exported ${text('count') ?? 'some'} tasks` },
   'usage.exported': { kind: 'tasks', sentence: () => 'exported the usage' },
+  'tasks.deleted': {
+    kind: 'tasks',
+    sentence: ({ text }) => (text('count') === '1' ? 'deleted a task' : `deleted ${text('count') ?? 'some'} tasks`),
+  },
   'task.cancelled': { kind: 'tasks', sentence: () => 'canceled a task' },
   'webhook_endpoint.added': { kind: 'webhooks', sentence: ({ name }) => `added the webhook endpoint ${name}` },
   'webhook_endpoint.changed': {

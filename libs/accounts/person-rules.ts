@@ -25,7 +25,7 @@ export const ABILITIES = {
   'tasks.read_all': { roles: ['owner', 'admin', 'viewer'], what: 'the tasks of all users and keys' },
   'tasks.create': {
     roles: ['owner', 'admin', 'member'],
-    what: 'generate images; rerun, cancel, and favorite tasks that they see',
+    what: 'generate images; rerun, cancel, favorite, and delete tasks that they see',
   },
   'tasks.retry': { roles: ['owner', 'admin'], what: 'retry failed tasks in bulk' },
   'webhooks.read': {

@@ -40,15 +40,17 @@ export class TaskLinks {
     return imageTaskView({ task, urls, expiresAt: this.expiryOf(task) });
   }
 
-  /** Until when a task's images are kept, at least, in Unix seconds. */
-  expiryOf({ createdAt, finishedAt }: TaskSummary): number {
-    return this.links.objectExpiresAt(finishedAt ?? createdAt);
+  /** Until when a task's images are kept, at least, in Unix seconds; without a lifetime, a favorite's are kept longer. */
+  expiryOf({ createdAt, finishedAt, lifetime }: TaskSummary): number {
+    const end = this.links.objectExpiresAt(finishedAt ?? createdAt);
+    return typeof lifetime?.expiresAt === 'number' ? Math.min(end, Math.floor(lifetime.expiresAt / 1_000)) : end;
   }
 
   /** The link to an image, without a URL once the image has expired. */
   linkTo(task: KeptTask, image: Pick<TaskImage, 'key'>): ImageLink {
     const finishedAt = task.finishedAt ?? task.createdAt;
-    const link = this.links.linkFor({ objectKey: image.key, finishedAt, isKept: task.isKept === true });
+    const deletedAt = task.lifetime?.expiresAt;
+    const link = this.links.linkFor({ objectKey: image.key, finishedAt, isKept: task.isKept === true, deletedAt });
     return link ?? { url: undefined, expiresAt: this.expiryOf(task) };
   }
 }

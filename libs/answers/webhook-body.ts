@@ -7,7 +7,7 @@ import {
   type WebhookEventType,
   type WebhookTestEvent,
 } from '#contract/webhook-event.js';
-import type { TaskSummary } from '#tasks/row/task.js';
+import { isDeleted, type TaskSummary } from '#tasks/row/task.js';
 import type { TaskLinks } from './task-links.js';
 
 /** The part of a delivery that its body depends on. */
@@ -25,7 +25,7 @@ export function webhookBody(
   links: TaskLinks,
 ): WebhookEvent | WebhookTestEvent | undefined {
   if (event === WEBHOOK_TEST) return webhookTestEvent(id, endpointId ?? '', createdAt);
-  if (task === undefined || task.finishedAt === null || !isOfTask(event)) return undefined;
+  if (task === undefined || task.finishedAt === null || isDeleted(task) || !isOfTask(event)) return undefined;
   return webhookEvent(event, task.finishedAt, links.view(task));
 }
 

@@ -77,6 +77,7 @@ export const ERROR_KINDS = {
   last_owner: { status: 409, type: 'conflict_error' },
   account_limit_reached: { status: 409, type: 'conflict_error', retry: false },
   link_used: { status: 410, type: 'invalid_request_error' },
+  task_deleted: { status: 410, type: 'not_found_error' },
   request_too_large: { status: 413, type: 'invalid_request_error' },
   upload_quota_exceeded: { status: 413, type: 'invalid_request_error' },
   uri_too_long: { status: 414, type: 'invalid_request_error' },

@@ -20,6 +20,7 @@ import {
 } from './accepted-values.js';
 import { IMAGE_SIZES, RESOLUTIONS } from './pixel-table.js';
 import { MAX_PROMPT_LENGTH } from './text-rules.js';
+import { MAX_KEPT_SECONDS, MIN_KEPT_SECONDS } from './kept-seconds.js';
 
 /** Model of edits that don't name one. */
 export const DEFAULT_IMAGE_MODEL = 'gpt-image-2';
@@ -206,6 +207,25 @@ export class ImageOptions {
       'instead of reporting it in `warnings`.',
   })
   strict?: boolean;
+
+  @FlagField({
+    optional: true,
+    default: true,
+    description:
+      '`false`: delete the task, with its prompt and images, shortly after its end: after two minutes (`ATTACH_WINDOW_MS`), in which a retry ' +
+      'of the same request still gets its image, or after ten minutes if the response is a task.',
+  })
+  store?: boolean;
+
+  @IntegerField({
+    optional: true,
+    min: MIN_KEPT_SECONDS,
+    max: MAX_KEPT_SECONDS,
+    description:
+      'Delete the task, with its prompt and images, this many seconds after its acceptance, or at its end if that is later. Default: ' +
+      'that of the API key or the account. Images and tasks are never kept longer than the deployment keeps them.',
+  })
+  expires_after?: number;
 }
 
 /** Body of POST /v1/images/generations. */

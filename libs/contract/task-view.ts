@@ -234,7 +234,7 @@ export class TaskBatchResponse {
   @ApiProperty({ type: [TaskView], description: 'In the requested order, without duplicates.' })
   data!: TaskView[];
 
-  @ApiProperty({ type: [String], description: 'IDs that match none of your tasks.' })
+  @ApiProperty({ type: [String], description: 'IDs that match none of your tasks, or deleted ones.' })
   missing!: string[];
 }
 

@@ -5,7 +5,9 @@ const RESULTS = 'results/';
 const UPLOADS = 'uploads/';
 const OWNER = /^[^/]+\/([a-z]+_([0-9A-Z]{26}))/;
 
-export type ResultExtension = 'png' | 'jpeg' | 'webp' | 'gif' | 'svg';
+/** The formats of finished images. */
+export const RESULT_EXTENSIONS = ['png', 'jpeg', 'webp', 'gif', 'svg'] as const;
+export type ResultExtension = (typeof RESULT_EXTENSIONS)[number];
 
 /** Key of a reference image sent with a request. */
 export function inputKey(taskId: string, index: number | 'mask'): string {

@@ -10,6 +10,8 @@ export interface LinkedResult {
   readonly finishedAt: Date;
   /** A favorite, which does not expire. */
   readonly isKept?: boolean;
+  /** When it is deleted, if not by retention, in ms since 1970. */
+  readonly deletedAt?: number | null | undefined;
 }
 
 /**
@@ -29,7 +31,8 @@ export class ResultLinks {
   linkFor(result: LinkedResult): ResultLink | undefined {
     const now = Math.floor(this.now() / 1_000);
     const objectExpiresAt = result.isKept === true ? Infinity : this.objectExpiresAt(result.finishedAt);
-    const expiresAt = Math.min(now + this.config.linkTtlSeconds, objectExpiresAt);
+    const deletedAt = typeof result.deletedAt === 'number' ? Math.floor(result.deletedAt / 1_000) : Infinity;
+    const expiresAt = Math.min(now + this.config.linkTtlSeconds, objectExpiresAt, deletedAt);
     if (expiresAt <= now) return undefined;
     const presigned = this.config.storage === 's3' && this.config.s3Links === 'presigned';
     return presigned ? this.presigned(result.objectKey, now, expiresAt) : this.signer.sign(result.objectKey, expiresAt);

@@ -6,6 +6,7 @@ import { NotificationsModule } from '#notifications/notifications.module.js';
 import { JOBS_REDIS, ListeningRedisModule, PRODUCER_REDIS } from '#redis/redis.module.js';
 import { StorageModule } from '#storage/storage.module.js';
 import { CancelTask } from './states/cancel-task.js';
+import { DeletedTasks } from './states/deleted-tasks.js';
 import { DepartedCallers } from './intake/departed-callers.js';
 import { DropInputs } from './retention/drop-inputs.js';
 import { EqualRequests } from './intake/equal-requests.js';
@@ -35,7 +36,16 @@ import { TaskStore } from './reading/task-store.js';
 import { ToldCosts } from './states/told-costs.js';
 import { TaskPlaces } from './admission/task-places.js';
 
-const rows = [TaskStore, TaskTransitions, TaskThumbnails, RetractTasks, LostCallers, DepartedCallers, ToldCosts];
+const rows = [
+  TaskStore,
+  TaskTransitions,
+  TaskThumbnails,
+  RetractTasks,
+  LostCallers,
+  DepartedCallers,
+  ToldCosts,
+  DeletedTasks,
+];
 /** What SubmitTask goes through. */
 const intake = [TaskIntake, InsertTasks, KeyedRequests, EqualRequests];
 const shown = [FailedTasks, TaskListStore, SearchTasks, TaskDetails, TaskFigures, QueueWait];

@@ -41,6 +41,7 @@ const ROUTES: Readonly<Record<string, string>> = {
   'GET /tasks.csv': 'oamv',
   'GET /tasks/images.zip': 'oamv',
   'POST /tasks/cancel': 'oam',
+  'POST /tasks/delete': 'oam',
   'POST /tasks/retry': 'oa',
   'GET /tasks': 'oamv',
   'GET /tasks/open-failures': 'oav',

@@ -136,10 +136,10 @@ describe('errors', () => {
   it.each([
     [GENERATIONS, 'DELETE', 'POST'],
     ['/v1/images/edits', 'GET', 'POST'],
-    ['/v1/tasks', 'POST', 'GET, HEAD'],
-    ['/v1/tasks/task_1', 'PUT', 'GET, HEAD'],
-    ['/v1/tasks/task_1?a=/b', 'PUT', 'GET, HEAD'],
-    ['/v1/tasks/batch', 'PUT', 'POST, GET, HEAD'],
+    ['/v1/tasks', 'POST', 'GET, HEAD, DELETE'],
+    ['/v1/tasks/task_1', 'PUT', 'GET, HEAD, DELETE'],
+    ['/v1/tasks/task_1?a=/b', 'PUT', 'GET, HEAD, DELETE'],
+    ['/v1/tasks/batch', 'PUT', 'POST, GET, HEAD, DELETE'],
     ['/docs/a/b.css', 'POST', 'GET, HEAD'],
     ['/v1/models', 'PATCH', 'GET, HEAD'],
   ])('%s does not take %s and says what it takes', async (path, method, allow) => {

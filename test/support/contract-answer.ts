@@ -14,6 +14,7 @@ const CLASSES: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   405: { invalid_request_error: 'method_not_allowed' },
   408: { invalid_request_error: 'request_timeout' },
   409: { conflict_error: 'idempotency_in_progress' },
+  410: { not_found_error: 'task_deleted' },
   413: { invalid_request_error: 'request_too_large' },
   414: { invalid_request_error: 'uri_too_long' },
   415: { invalid_request_error: 'unsupported_media_type' },

@@ -1,7 +1,7 @@
 import type { PrismaService } from '#database/prisma.service.js';
 import { readTasks } from '../row/read-task.sql.js';
 import { toTask } from '../row/task-columns.js';
-import type { Task } from '../row/task.js';
+import { isDeleted, taskDeleted, type Task } from '../row/task.js';
 
 /** The task of a request: a new one, or (`attached`) the one that an earlier try of the same request made. */
 export interface Intake {
@@ -14,11 +14,15 @@ export function created(task: Task): Intake {
   return { task, attached: false };
 }
 
-/** Undefined if RetractTasks has just deleted the row, which it never does once a worker has held it. */
+/**
+ * Undefined if RetractTasks has just deleted the row, which it never does once a worker has held it. Throws AppError
+ * `task_deleted`: a request that repeats a deleted task buys nothing.
+ */
 export async function attach(prisma: PrismaService, id: string): Promise<Intake | undefined> {
   const [row] = await readTasks(prisma.pool, [id], false);
   if (row === undefined) return undefined;
   const task = toTask(row);
+  if (isDeleted(task)) throw taskDeleted(id);
   if (row.phase !== 'queued' || row.wanted || (await adopt(prisma, task))) return { task, attached: true };
   const [again] = await readTasks(prisma.pool, [id], false);
   return again && { task: toTask(again), attached: true };

@@ -79,9 +79,17 @@ interface FoundFailure extends FailedRow {
   readonly retriedAs: string | null;
 }
 
-/** Failures of callers' own tasks, without operators' provider tests. */
-const FAILED = { status: 'failed', options: { path: ['onlyProvider'], equals: JSON_PATH_MISSING } } as const;
-const FAILED_TEST = { status: 'failed', options: { path: ['onlyProvider'], not: JSON_PATH_MISSING } } as const;
+/** Failures of callers' own tasks that were not deleted, without operators' provider tests. */
+const FAILED = {
+  status: 'failed',
+  deletedAt: null,
+  options: { path: ['onlyProvider'], equals: JSON_PATH_MISSING },
+} as const;
+const FAILED_TEST = {
+  status: 'failed',
+  deletedAt: null,
+  options: { path: ['onlyProvider'], not: JSON_PATH_MISSING },
+} as const;
 const KEY_COLUMNS = {
   id: true,
   name: true,

@@ -108,10 +108,10 @@ export class TaskDetails {
     );
   }
 
-  /** Undefined when the account has no such task. `isOpenFailure`: it failed, and was not retried yet. */
+  /** Undefined when the account has no such task, or it was deleted. `isOpenFailure`: it failed, and was not retried yet. */
   async order(accountId: string, id: string): Promise<(TaskOrder & { readonly isOpenFailure: boolean }) | undefined> {
     const select = { ...ORDER_COLUMNS, status: true };
-    const row = await this.prisma.task.findUnique({ where: { id, accountId }, select });
+    const row = await this.prisma.task.findUnique({ where: { id, accountId, deletedAt: null }, select });
     if (row === null) return undefined;
     const isOpenFailure = row.status === 'failed' && !(await this.retriesOf(accountId, [id])).has(id);
     return { ...toOrder(row), isOpenFailure };

@@ -38,6 +38,8 @@ export interface TaskListQuery {
   readonly imagesSince?: Date | undefined;
   /** Only favorites. */
   readonly favorites?: boolean | undefined;
+  /** Only tasks that were not deleted. */
+  readonly kept?: boolean | undefined;
   /** Part of the prompt; only for favorites, because those are few. */
   readonly prompt?: string | undefined;
   /** The last provider called; only for favorites, too. */
@@ -273,11 +275,12 @@ function partsOf({ status, favorites, imagesSince, ...filters }: TaskFilters): P
 /** The conditions of a query, and more. */
 function matching(
   accountId: string,
-  { status, pending, since, until, model, apiKeyId, orderedBy, prompt, provider }: Omit<TaskListQuery, 'limit'>,
+  { status, pending, since, until, model, apiKeyId, orderedBy, kept, prompt, provider }: Omit<TaskListQuery, 'limit'>,
   more: readonly Prisma.TaskWhereInput[] = [],
 ): Prisma.TaskWhereInput {
   return {
     ...definedFields({ accountId, status, model, apiKeyId, provider }),
+    ...(kept === true && { deletedAt: null }),
     ...(prompt !== undefined && { prompt: { contains: prompt, mode: 'insensitive' } }),
     // Apart from the conditions of a part, which may be about the same columns.
     AND: [

@@ -118,7 +118,7 @@ export class TaskStore {
   }
 
   /**
-   * Makes a completed task whose images still exist a favorite, which retention keeps, or no longer one. Throws
+   * Makes a completed task without a lifetime whose images still exist a favorite, which retention keeps, or no longer one. Throws
    * AppError `invalid_value` when it can't be a favorite (or does not exist), or the account has too many.
    */
   async setFavorite({ accountId, own }: TaskScope, id: string, isFavorite: boolean): Promise<void> {
@@ -131,9 +131,13 @@ export class TaskStore {
     if ((await task.count({ where: { accountId, favoritedAt: { not: null } } })) >= MAX_FAVORITES) {
       throw new AppError('invalid_value', `An account can have ${MAX_FAVORITES} favorites. Remove some first.`);
     }
-    const kept = { ...seen, status: 'completed', objectsDeletedAt: null };
+    const kept = { ...seen, status: 'completed', objectsDeletedAt: null, expiresAt: null };
     const { count } = await task.updateMany({ where: kept, data: { favoritedAt: new Date() } });
-    if (count === 0) throw new AppError('invalid_value', 'Only images that are still kept can become favorites.');
+    if (count === 0)
+      throw new AppError(
+        'invalid_value',
+        'Only images that are still kept, and have no lifetime, can become favorites.',
+      );
   }
 
   /** Makes all of an account's favorites ordinary tasks, so that retention removes their images. */

@@ -46,8 +46,9 @@ export class DropInputs {
     const left = inputs.map((input) => marked(input, id));
     const leftMask = mask === null ? null : marked(mask, id);
     // First the row, so that objects that remain are orphans, and none is looked for in vain.
-    await task.update({
-      where: { id },
+    // One that was deleted meanwhile keeps nothing but the names of its objects.
+    await task.updateMany({
+      where: { id, objectsDeletedAt: null },
       data: { inputs: jsonOf(left), ...(leftMask && { mask: jsonOf(overlayColumn(leftMask)) }) },
     });
     await forgetStoredInputs(this.prisma, [id]);

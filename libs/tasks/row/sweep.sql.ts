@@ -168,7 +168,7 @@ export async function failureGroups(
        failed.options ? 'onlyProvider' AS "providerTest", count(*)::int AS count, count(again.id)::int AS retried,
        max(failed.finished_at) AS "latestAt", (sum(count(*)) OVER ())::int AS total
      FROM (SELECT id, error, provider, model, options, finished_at FROM tasks
-       WHERE status = 'failed' AND finished_at >= $1 ORDER BY finished_at DESC, id DESC LIMIT $2) AS failed
+       WHERE status = 'failed' AND finished_at >= $1 AND deleted_at IS NULL ORDER BY finished_at DESC, id DESC LIMIT $2) AS failed
      LEFT JOIN tasks AS again ON again.retry_of = failed.id
      GROUP BY 1, 2, 3, 4 ORDER BY max(failed.finished_at) DESC LIMIT ${MAX_GROUPS + 1}`,
     [since, mostFailures],

@@ -5,11 +5,13 @@ import type { RankedTask } from './ranked-tasks.js';
 import { mayBeCharged, type ProviderCall } from './provider-call.js';
 import type { TaskOwnership } from './task-scope.js';
 import type {
+  KeptFor,
   Task,
   TaskError,
   TaskHistory,
   TaskImage,
   TaskInput,
+  TaskLifetime,
   TaskOptions,
   TaskOrder,
   TaskOutcome,
@@ -23,6 +25,11 @@ function msSince(column: string): string {
   return `CASE WHEN ${column} IS NOT NULL THEN GREATEST(0, round(EXTRACT(EPOCH FROM now() - ${column}) * 1000)) END`;
 }
 
+/** Milliseconds since 1970. */
+function msOf(column: string): string {
+  return `round(EXTRACT(EPOCH FROM ${column}) * 1000)::bigint`;
+}
+
 /**
  * The columns that a poll reads. Each costs as much as the rest of the poll's way through the driver, so the warnings,
  * which few tasks have, travel inside the image's JSON.
@@ -31,7 +38,9 @@ export const SUMMARY_COLUMNS = `id, request_id, action, model, options, status, 
   CASE WHEN provider_call_open OR status = 'cancelled' THEN calls END AS calls, finished_at, error, usage, cost,
   CASE WHEN warnings IS NULL THEN images ELSE jsonb_set(images, '{0,warnings}', warnings) END AS images,
   estimated_ms, CASE WHEN status = 'pending' THEN json_build_object('epoch', epoch,
-    'ageMs', ${msSince('created_at')}, 'runningMs', ${msSince('started_at')}) END AS underway`;
+    'ageMs', ${msSince('created_at')}, 'runningMs', ${msSince('started_at')}) END AS underway,
+  CASE WHEN COALESCE(deleted_at, expires_at) IS NOT NULL THEN
+    json_build_object('deletedAt', ${msOf('deleted_at')}, 'expiresAt', ${msOf('expires_at')}) END AS lifetime`;
 
 /** The first of the keys that rotations replaced by a task's: its place in flight and its turns are that one's. */
 export const ORIGINAL_KEY = `COALESCE((SELECT original_key_id FROM api_keys WHERE api_keys.id = api_key_id), api_key_id)`;
@@ -70,6 +79,8 @@ export interface SummaryRow {
   cost: TaskCost | null;
   estimated_ms: number | null;
   underway: PendingTask | null;
+  /** Null for nearly all. */
+  lifetime: TaskLifetime | null;
 }
 
 /** The part of a row that a submitter's answer needs. */
@@ -140,6 +151,7 @@ export function toSummary(row: SummaryRow): TaskSummary {
     cost: row.cost,
     estimatedMs: row.estimated_ms,
     underway: row.underway,
+    lifetime: row.lifetime,
   };
 }
 
@@ -164,8 +176,8 @@ export function toTask(row: TaskRow): Task {
 
 /** The outcome of a task that a worker completed: what its waiters do not know yet. */
 export function toOutcome(row: EndedRow): TaskOutcome {
-  const { status, progress, finishedAt, error, images, usage, cost } = toSummary(row);
-  return { status, progress, finishedAt, error, images, usage, cost };
+  const { status, progress, finishedAt, error, images, usage, cost, lifetime } = toSummary(row);
+  return { status, progress, finishedAt, error, images, usage, cost, ...(lifetime && { lifetime }) };
 }
 
 /** The columns of a task's history, as Prisma reads them. */
@@ -213,6 +225,9 @@ export const ORDER_COLUMNS = {
   options: true,
   inputs: true,
   mask: true,
+  createdAt: true,
+  expiresAt: true,
+  keptAfterEndMs: true,
 } as const;
 
 interface OrderRow extends Pick<TaskOrder, 'model' | 'prompt'> {
@@ -220,12 +235,26 @@ interface OrderRow extends Pick<TaskOrder, 'model' | 'prompt'> {
   readonly options: unknown;
   readonly inputs: unknown;
   readonly mask: unknown;
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+  readonly keptAfterEndMs: number | null;
 }
 
 /** Converts a row to the order that a retry repeats. */
 export function toOrder({ action, model, prompt, ...row }: OrderRow): TaskOrder {
   const { inputs, mask } = toInputs(row);
-  return { action: action as TaskOrder['action'], model, prompt, options: toOptions(row.options), inputs, mask };
+  const options = toOptions(row.options);
+  return { action: action as TaskOrder['action'], model, prompt, options, inputs, mask, kept: keptFor(row) };
+}
+
+/** An end has set `expiresAt` where `keptAfterEndMs` says for how long. */
+function keptFor({
+  createdAt,
+  expiresAt,
+  keptAfterEndMs,
+}: Pick<OrderRow, 'createdAt' | 'expiresAt' | 'keptAfterEndMs'>): KeptFor {
+  if (keptAfterEndMs !== null) return { afterEndMs: keptAfterEndMs };
+  return expiresAt === null ? {} : { seconds: Math.round((expiresAt.getTime() - createdAt.getTime()) / 1_000) };
 }
 
 /** Restores the type of the options column, unchecked, because only this room writes it. */

@@ -27,6 +27,11 @@ export function newUploadId(): string {
   return `upload_${ulid(undefined, random)}`;
 }
 
+/** `erasure_` + ULID. */
+export function newErasureId(): string {
+  return `erasure_${ulid(undefined, random)}`;
+}
+
 /** `req_` + ULID, for logs and support; monotonic within one process. */
 export const newRequestId = ((): (() => string) => {
   const next = monotonicFactory(random);

@@ -1,4 +1,4 @@
-import { type ErrorDetail, errorDetail, type AppError } from '#contract/app-error.js';
+import { type ErrorDetail, errorDetail, AppError } from '#contract/app-error.js';
 import type { ImageOptionValues } from '#contract/image-options.js';
 import type { ImageUsage } from '#contract/image-usage.js';
 import type { TaskCost } from '#billing/quote.js';
@@ -52,6 +52,15 @@ export interface TaskOrder {
   readonly inputs: readonly TaskInput[];
   /** What lies over the first image: a mask of what to edit, or with `markup`, drawing that guides the edit. */
   readonly mask: TaskInput | null;
+  readonly kept?: KeptFor | undefined;
+}
+
+/** For how long a task is kept, where not retention alone decides: the shorter of the two. */
+export interface KeptFor {
+  /** From its acceptance. */
+  readonly seconds?: number | undefined;
+  /** From its end. */
+  readonly afterEndMs?: number | undefined;
 }
 
 /** What lies over the first image of an order. */
@@ -106,6 +115,7 @@ export interface TaskCommand {
   readonly inputs: readonly TaskInput[];
   readonly mask: TaskInput | null;
   readonly callbackUrl: string | null;
+  readonly kept?: KeptFor | undefined;
   /** The request is answered with the task, so webhooks report its end; without this, a callback has no effect. */
   readonly asynchronous: boolean;
   /** What it costs; null when nothing is charged for it. */
@@ -136,6 +146,12 @@ export interface PendingTask {
   readonly epoch: number;
 }
 
+/** Of a task that was deleted, or will be by itself: when. In milliseconds since 1970. */
+export interface TaskLifetime {
+  readonly deletedAt: number | null;
+  readonly expiresAt: number | null;
+}
+
 /** What polls and lists show of a task. Times are Dates by the database's clock. */
 export interface TaskSummary {
   readonly id: string;
@@ -161,13 +177,25 @@ export interface TaskSummary {
   readonly usage: ImageUsage | null;
   /** Null when nothing is charged for it. */
   readonly cost: TaskCost | null;
+  /** Null: only retention removes it. */
+  readonly lifetime?: TaskLifetime | null;
 }
 
 /** How a task has ended: the visible fields that change between its acceptance and its end. */
 export type TaskOutcome = Pick<
   TaskSummary,
-  'status' | 'progress' | 'finishedAt' | 'error' | 'images' | 'usage' | 'cost'
+  'status' | 'progress' | 'finishedAt' | 'error' | 'images' | 'usage' | 'cost' | 'lifetime'
 >;
+
+/** Whether it was deleted: nothing of it is shown any more. */
+export function isDeleted({ lifetime }: Pick<TaskSummary, 'lifetime'>): boolean {
+  return typeof lifetime?.deletedAt === 'number';
+}
+
+/** The answer to everything that is asked of a deleted task. */
+export function taskDeleted(taskId: string): AppError {
+  return new AppError('task_deleted', 'The task was deleted.', { taskId });
+}
 
 /** Applies an outcome to a task, with no call left open. */
 export function withOutcome<T extends TaskSummary>(task: T, outcome: TaskOutcome): T {

@@ -107,6 +107,7 @@ export class ApiKeyCache {
         scopes: KEY_SCOPES.filter((scope) => row.scopes.includes(scope)),
         defaultResponseFormat:
           storedResponseFormat(row.defaultResponseFormat ?? row.account.defaultResponseFormat) ?? undefined,
+        keepSeconds: row.keepSeconds ?? row.account.keepSeconds ?? undefined,
         allowPixelSize: row.allowPixelSize ?? undefined,
         submitMode: storedSubmitMode(row.submitMode),
         region: row.region ?? undefined,

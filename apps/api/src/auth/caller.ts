@@ -61,6 +61,8 @@ export interface Caller extends TaskScope {
   readonly role: Role | undefined;
   /** Default `response_format`: the key's, or else the account's; undefined = the deployment's default. */
   readonly defaultResponseFormat: DefaultResponseFormat | undefined;
+  /** How long its tasks are kept, in seconds: as its key or else the account says; undefined = as retention has it. */
+  readonly keepSeconds?: number | undefined;
   /** Whether generations accept `<w>x<h>` sizes; undefined = the deployment's default. */
   readonly allowPixelSize: boolean | undefined;
   /** How generations respond: see `getsTasks`. */

@@ -57,6 +57,7 @@ const ERRORS: Readonly<Record<number, { readonly description: string; readonly h
     description: 'The task was cancelled, or another request with this Idempotency-Key is still being accepted.',
     headers: { ...SHOULD_RETRY, ...RETRY_AFTER },
   },
+  410: { description: 'The task was deleted.' },
   413: { description: 'The request or one of its files is too large.' },
   415: { description: 'The Content-Type is not supported.' },
   416: { description: 'The image has no byte in the requested range.', headers: { 'content-range': text } },

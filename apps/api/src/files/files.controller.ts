@@ -4,9 +4,11 @@ import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
 import { AppError } from '#contract/app-error.js';
 import { unavailable } from '#contract/unavailable.js';
-import { resultOfFileName } from '#storage/object-key.js';
+import { ownerOfKey, resultOfFileName } from '#storage/object-key.js';
 import { ObjectNotFound, RangeNotSatisfiable, type ByteRange, type StoredObject } from '#storage/object-store.js';
 import { LinkSigner } from '#storage/signed-link.js';
+import { taskDeleted } from '#tasks/row/task.js';
+import { DeletedTasks } from '#tasks/states/deleted-tasks.js';
 import { Public } from '../auth/api-key.guard.js';
 import { pacedBody, type Room } from '../common/paced-body.js';
 import { NameParam } from '../common/params.js';
@@ -40,6 +42,7 @@ export class FilesController {
   constructor(
     private readonly reads: LinkReads,
     private readonly signer: LinkSigner,
+    private readonly deleted: DeletedTasks,
   ) {}
 
   @Get(':name')
@@ -86,15 +89,21 @@ export class FilesController {
   }
 
   private async open(key: string, reply: FastifyReply, range: ByteRange | undefined): Promise<StoredObject> {
-    return this.reads.read(key, reply, range).catch((cause: unknown) => {
+    return this.reads.read(key, reply, range).catch(async (cause: unknown) => {
       if (cause instanceof AppError) throw cause;
       if (cause instanceof RangeNotSatisfiable) {
         void reply.header('content-range', `bytes */${cause.size}`);
         throw new AppError('range_not_satisfiable', `The image has only ${cause.size} bytes.`, { param: 'Range' });
       }
-      if (cause instanceof ObjectNotFound) throw missing();
+      if (cause instanceof ObjectNotFound) throw await this.missing(key);
       throw unavailable('The image cannot be read right now.', { retryAfter: 5, cause });
     });
+  }
+
+  /** Why an object is not there. Only now is the database asked: images are served without it. */
+  private async missing(key: string): Promise<AppError> {
+    const { id } = ownerOfKey(key);
+    return (await this.deleted.isDeleted(id).catch(() => false)) ? taskDeleted(id) : missing();
   }
 }
 

@@ -6,7 +6,8 @@ import type { OpenCall } from '#tasks/intake/open-call.js';
 import type { RequestIdentity } from '#tasks/intake/request-identity.js';
 import { SubmitTask } from '#tasks/intake/submit-task.js';
 import { newTaskId } from '#tasks/row/task-id.js';
-import type { TaskCommand } from '#tasks/row/task.js';
+import type { KeptFor, TaskCommand } from '#tasks/row/task.js';
+import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { taskOwnerOf, type Caller } from '../auth/caller.js';
 import { ApiConfig } from '../common/api.config.js';
 import type { Ask, Asked } from './asked.js';
@@ -15,6 +16,11 @@ import { fingerprintOf } from './fingerprint.js';
 import { ImageModels } from './image-models.js';
 import type { InputUpload } from './input-upload.js';
 import { ReferenceImages } from './reference-images.js';
+
+/** How long a task that is not stored is kept after its end, in ms: for whoever polls it, or follows its link. */
+const UNSTORED_TASK_MS = 600_000;
+/** The least for a caller that waited: its retry gets the task within ATTACH_WINDOW_MS, and links must work at all. */
+const MIN_UNSTORED_MS = 10_000;
 
 /** What of a request matters for its response, whether it creates a task or not. */
 interface RequestTraits extends Pick<Order, 'format' | 'streamed' | 'ignored'> {
@@ -40,6 +46,7 @@ export class AcceptImage {
     private readonly tasks: SubmitTask,
     private readonly config: ApiConfig,
     private readonly egress: EgressConfig,
+    private readonly tasksConfig: TasksConfig,
   ) {}
 
   /**
@@ -82,6 +89,7 @@ export class AcceptImage {
         inputs,
         mask,
         callbackUrl,
+        kept: this.keptFor(order, asked),
         asynchronous: asked.asynchronous,
         cost: this.models.costOf(model, options),
       };
@@ -94,5 +102,11 @@ export class AcceptImage {
       await upload.discard();
       throw asked === undefined ? error : asSent(error, asked.sentAs);
     }
+  }
+
+  private keptFor({ stored, keepSeconds: seconds }: Order, { asynchronous }: Asked): KeptFor {
+    if (stored) return { seconds };
+    const { attachWindowMs } = this.tasksConfig;
+    return { seconds, afterEndMs: asynchronous ? UNSTORED_TASK_MS : Math.max(attachWindowMs, MIN_UNSTORED_MS) };
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { AppError } from '#contract/app-error.js';
-import type { TaskSummary } from '#tasks/row/task.js';
+import { isDeleted, taskDeleted, type TaskSummary } from '#tasks/row/task.js';
 import { AccessWatch } from '../common/access-watch.js';
 import { OpenCalls } from '../common/open-calls.js';
 import { Draining } from '../common/draining.js';
@@ -23,7 +23,7 @@ export class AwaitImage {
   /**
    * Returns the finished task; undefined after `waitMs`, when the caller disconnects, or during shutdown. The task
    * continues, and an equal request may then get it, unless the caller receives its id after `waitMs` (`getsId`).
-   * Throws when the task can't be read, and the AppError of a caller who may no longer have it.
+   * Throws when the task can't be read, the AppError of a caller who may no longer have it, and `task_deleted`.
    */
   async settled(
     accepted: Accepted,
@@ -60,6 +60,7 @@ export class AwaitImage {
     try {
       const settled = await this.wait.settled(task, waitMs, call.signal, attached);
       if (call.signal.reason instanceof AppError) throw call.signal.reason;
+      if (settled !== undefined && isDeleted(settled)) throw taskDeleted(settled.id);
       return settled;
     } finally {
       endAccess();

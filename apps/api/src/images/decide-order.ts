@@ -52,6 +52,9 @@ export interface Order extends Pick<TaskCommand, 'action' | 'model' | 'prompt' |
   readonly format: DefaultResponseFormat;
   /** Whether the response is an event stream. */
   readonly streamed: boolean;
+  /** Whether the task is kept after its caller has the image; for how many seconds, if not for as long as all. */
+  readonly stored: boolean;
+  readonly keepSeconds: number | undefined;
   /** Names of fields and files without an effect. */
   readonly ignored: readonly string[];
 }
@@ -144,6 +147,8 @@ export function decideOrder(asked: Asked, caller: Caller, terms: Terms): Order {
     images: asked.files ?? referencesIn(asked),
     format: fields.response_format ?? caller.defaultResponseFormat ?? terms.config.defaultResponseFormat,
     streamed: fields.stream === true,
+    stored: fields.store !== false,
+    keepSeconds: fields.expires_after ?? caller.keepSeconds,
     ignored,
   };
 }

@@ -213,8 +213,8 @@ function paramOf(index: number, count: number): string {
   return count === 1 ? 'image' : `image[${index}]`;
 }
 
-const NUMBERS = ['n', 'output_compression', 'partial_images', 'frame_count', 'frame_duration_ms'];
-const FLAGS = ['stream', 'strict'];
+const NUMBERS = ['n', 'output_compression', 'partial_images', 'frame_count', 'frame_duration_ms', 'expires_after'];
+const FLAGS = ['stream', 'strict', 'store'];
 
 /** Parses text parts as JSON values; a text that can't be parsed stays a string and fails validation. */
 export function coerceTexts(texts: Readonly<Record<string, unknown>>): Record<string, unknown> {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { QueuePosition } from '#queue/fair-order.js';
 import { isFinal } from '#tasks/row/task-status.js';
-import type { TaskSummary } from '#tasks/row/task.js';
+import { isDeleted, taskDeleted, type TaskSummary } from '#tasks/row/task.js';
 import { AppError } from '#contract/app-error.js';
 import { AccessWatch } from '../common/access-watch.js';
 import { Draining } from '../common/draining.js';
@@ -106,6 +106,10 @@ export class FollowTask {
         .catch(() => undefined);
     };
     const show = (look: TaskSummary | undefined): void => {
+      if (look !== undefined && isDeleted(look)) {
+        call.abort(taskDeleted(look.id));
+        return;
+      }
       if (look !== undefined && !isSame(look, sent)) {
         say(dataOf(look, look === task ? position : undefined));
         sent = look;

@@ -1,20 +1,23 @@
 import { Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { ErasureModule } from '#erasure/erasure.module.js';
 import { RoutingModule } from '#routing/routing.module.js';
 import { TaskEstimates } from '#tasks/admission/task-estimates.js';
 import { TasksModule, TaskListenersModule } from '#tasks/tasks.module.js';
 import { CommonModule } from '../common/common.module.js';
 import { LinksModule } from '../common/links.module.js';
 import { CancelOwnTask } from './cancel-own-task.js';
+import { DeleteOwnTask } from './delete-own-task.js';
 import { FollowTask } from './follow-task.js';
 import { FollowerLimit } from './follower-limit.js';
 import { TaskWatchers } from './task-watchers.js';
+import { ReceiptsController } from './receipts.controller.js';
 import { TasksController } from './tasks.controller.js';
 
 /** `/v1/tasks`: the tasks of the library's TasksModule, as callers see them. */
 @Module({
-  imports: [CommonModule, LinksModule, TaskListenersModule, RoutingModule, TasksModule],
-  controllers: [TasksController],
-  providers: [CancelOwnTask, FollowTask, FollowerLimit, TaskWatchers],
+  imports: [CommonModule, ErasureModule, LinksModule, TaskListenersModule, RoutingModule, TasksModule],
+  controllers: [TasksController, ReceiptsController],
+  providers: [CancelOwnTask, DeleteOwnTask, FollowTask, FollowerLimit, TaskWatchers],
   exports: [CancelOwnTask, FollowTask, TaskWatchers],
 })
 export class TasksApiModule implements OnApplicationBootstrap, OnApplicationShutdown {

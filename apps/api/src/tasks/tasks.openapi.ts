@@ -2,8 +2,9 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiBody, ApiOperation, ApiParam, ApiQuery, ApiResponse } from '@nestjs/swagger';
 import { ImageTaskView } from '#contract/image-task-view.js';
 import { TaskBatchRequest, TaskBatchResponse, TaskListResponse, TaskResponse } from '#contract/task-view.js';
+import { DeletedTaskResponse, ReceiptKeys, TaskErasureView, TaskReceipt } from '#contract/task-receipt.js';
 import { TASK_STATUSES } from '#tasks/row/task-status.js';
-import { COST_HEADER, DescribeErrors, DescribeProtected, REQUEST_ID_HEADER } from '../common/describe.js';
+import { COST_HEADER, DescribeErrors, DescribeProtected, PUBLIC, REQUEST_ID_HEADER } from '../common/describe.js';
 import { MAX_WAIT_SECONDS } from './dto/poll-query.dto.js';
 
 const POLL_HEADERS = {
@@ -42,7 +43,7 @@ export function DescribeTask(): MethodDecorator {
       type: TaskResponse,
       headers: POLL_HEADERS,
     }),
-    DescribeErrors(400, 404, 429),
+    DescribeErrors(400, 404, 410, 429),
     DescribeProtected(),
   );
 }
@@ -59,7 +60,7 @@ export function DescribeImageTask(): MethodDecorator {
     }),
     TaskIdParam(),
     ApiResponse({ status: 200, type: ImageTaskView, headers: POLL_HEADERS }),
-    DescribeErrors(404, 429),
+    DescribeErrors(404, 410, 429),
     DescribeProtected(),
   );
 }
@@ -79,7 +80,7 @@ export function DescribeTaskEvents(): MethodDecorator {
       headers: REQUEST_ID_HEADER,
       content: { 'text/event-stream': { schema: { type: 'string' } } },
     }),
-    DescribeErrors(404),
+    DescribeErrors(404, 410),
     DescribeProtected(),
   );
 }
@@ -90,7 +91,8 @@ export function DescribeTaskBatch(): MethodDecorator {
     ApiOperation({
       operationId: 'getTasks',
       summary: 'Get several tasks at once',
-      description: 'IDs of tasks that do not exist or belong to another account are listed in `missing`.',
+      description:
+        'IDs of tasks that do not exist, were deleted, or belong to another account are listed in `missing`.',
     }),
     ApiBody({ type: TaskBatchRequest }),
     ApiResponse({ status: 200, type: TaskBatchResponse, headers: REQUEST_ID_HEADER }),
@@ -110,8 +112,102 @@ export function DescribeCancel(): MethodDecorator {
     }),
     TaskIdParam(),
     ApiResponse({ status: 200, type: TaskResponse, headers: REQUEST_ID_HEADER }),
-    DescribeErrors(404),
+    DescribeErrors(404, 410),
     DescribeProtected(),
+  );
+}
+
+/** Documents what goes and what stays. */
+export function DescribeDelete(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({
+      operationId: 'deleteTask',
+      summary: 'Delete a task',
+      description:
+        'A pending task is cancelled first. Prompt, images, and everything else that the request said are erased; what it cost stays. ' +
+        'From then on, the task and the links to its images answer 410 `task_deleted`. Deleting it again gives the same answer. ' +
+        'Needs the same permission as cancelling; counts as a poll for the rate limit.',
+    }),
+    TaskIdParam(),
+    ApiResponse({
+      status: 200,
+      type: DeletedTaskResponse,
+      headers: REQUEST_ID_HEADER,
+      description: 'Everything is erased.',
+    }),
+    ApiResponse({
+      status: 202,
+      type: DeletedTaskResponse,
+      headers: REQUEST_ID_HEADER,
+      description:
+        'The task is deleted, and some of its contents are still being erased: of a task that a provider was working on, for about half a minute.',
+    }),
+    DescribeErrors(404, 429),
+    DescribeProtected(),
+  );
+}
+
+/** Documents a deletion that goes on after the response. */
+export function DescribeDeleteMany(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({
+      operationId: 'deleteTasks',
+      summary: 'Delete all tasks that match',
+      description:
+        'Tasks that the API key may cancel, created before the request. They are deleted in the background; ' +
+        '`GET /v1/erasures/{id}` says how far it is. Without a filter, `all=true` confirms that all of them are meant.',
+    }),
+    ApiQuery({
+      name: 'before',
+      required: false,
+      schema: { type: 'integer' },
+      description: 'Only tasks created before this Unix time, in seconds.',
+    }),
+    ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES }),
+    ApiQuery({ name: 'all', required: false, enum: ['true'] }),
+    ApiResponse({ status: 202, type: TaskErasureView, headers: REQUEST_ID_HEADER }),
+    DescribeErrors(400, 429),
+    DescribeProtected(),
+  );
+}
+
+/** Documents its progress. */
+export function DescribeErasure(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({ operationId: 'getTaskErasure', summary: 'Get the progress of a deletion' }),
+    ApiParam({ name: 'id', type: String, example: 'erasure_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' }),
+    ApiResponse({ status: 200, type: TaskErasureView, headers: REQUEST_ID_HEADER }),
+    DescribeErrors(404, 429),
+    DescribeProtected(),
+  );
+}
+
+/** Documents the proof. */
+export function DescribeReceipt(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({
+      operationId: 'getTaskReceipt',
+      summary: 'Get the receipt of a deleted task',
+      description: '404 until the last of its contents is gone, and once retention has removed the rest of the task.',
+    }),
+    TaskIdParam(),
+    ApiResponse({ status: 200, type: TaskReceipt, headers: REQUEST_ID_HEADER }),
+    DescribeErrors(404, 429),
+    DescribeProtected(),
+  );
+}
+
+/** Documents the keys, which need no API key. */
+export function DescribeReceiptKeys(): MethodDecorator {
+  return applyDecorators(
+    ApiOperation({
+      operationId: 'listReceiptKeys',
+      summary: 'Get the public keys of receipts',
+      description: 'A JSON Web Key Set: the present key and, while SECRET_KEY is being changed, the other one.',
+      ...PUBLIC,
+    }),
+    ApiResponse({ status: 200, type: ReceiptKeys, headers: REQUEST_ID_HEADER }),
+    DescribeErrors(500),
   );
 }
 

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { DatabaseModule } from '#database/database.module.js';
 import { BillingModule } from '#billing/billing.module.js';
 import { AuditLog } from '#accounts/audit-log.js';
+import { ErasureModule } from '#erasure/erasure.module.js';
 import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
 import { RefusedCallsRepository } from '#accounts/refused-calls.repository.js';
 import { StoredResponses } from '#routing/stored-responses.js';
@@ -32,7 +33,7 @@ const owners = [
 
 /** Schedules the removal of expired rows and objects, usage rollups, and the evaluation of alerts. */
 @Module({
-  imports: [AlertsModule, BillingModule, DatabaseModule, StorageModule, UploadRowsModule],
+  imports: [AlertsModule, BillingModule, DatabaseModule, ErasureModule, StorageModule, UploadRowsModule],
   providers: [Maintenance, Schedules, CollectOrphans, ...owners],
 })
 export class MaintenanceModule {}

@@ -6,6 +6,8 @@ import { AlertEventRepository } from '#notifications/alerts/alert-event.reposito
 import { ExpireChatUsage } from '#billing/expire-chat-usage.js';
 import { ExpireLedger } from '#billing/expire-ledger.js';
 import { RollUpUsage } from '#billing/roll-up-usage.js';
+import { EraseMatching } from '#erasure/erase-matching.js';
+import { EraseTasks } from '#erasure/erase-tasks.js';
 import { HealthConfig } from '#health/health.config.js';
 import { StoredResponses } from '#routing/stored-responses.js';
 import { StorageConfig } from '#storage/storage.config.js';
@@ -13,6 +15,7 @@ import { IDEMPOTENCY_KEY_HOURS } from '#tasks/intake/keyed-requests.js';
 import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
 import { ExpireTasks } from '#tasks/retention/expire-tasks.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
+import { DeletedTasks } from '#tasks/states/deleted-tasks.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
 import { ExpireWebhooks } from '#notifications/deliveries/expire-webhooks.js';
@@ -23,6 +26,8 @@ import { WorkerConfig } from '../worker.config.js';
 const EXPIRE_EVERY_MS = 10 * 60_000;
 /** Less often than anything else, because it lists every object of the store. */
 const WALK_EVERY_MS = 24 * 3_600_000;
+/** Whoever deletes a task expects it to be gone, even if the process that was to erase it died. */
+const ERASE_EVERY_MS = 5_000;
 /** Usage that is not rolled up yet is read row by row, so those rows should stay few. */
 const ROLL_UP_EVERY_MS = 5_000;
 /** Alerts are evaluated at every third health check, every 15 s by default: the values that rules compare cover minutes. */
@@ -46,6 +51,9 @@ export class Schedules {
 
   constructor(
     tasks: ExpireTasks,
+    matching: EraseMatching,
+    erasures: EraseTasks,
+    deletedTasks: DeletedTasks,
     uploads: ExpireUploads,
     orphans: CollectOrphans,
     idempotencyKeys: ExpireIdempotencyKeys,
@@ -77,6 +85,15 @@ export class Schedules {
           images: () => tasks.imagesDueSince(hours),
           tasks: () => tasks.rowsDueSince(hours, IDEMPOTENCY_KEY_HOURS),
         },
+      },
+      {
+        name: 'erasures',
+        everyMs: ERASE_EVERY_MS,
+        run: async () => {
+          await matching.run();
+          await erasures.run();
+        },
+        dueSince: { erasures: () => deletedTasks.erasureDueSince() },
       },
       {
         name: 'uploads',

@@ -6,7 +6,7 @@ const EXPOSED = [
   ...['idempotency-replayed', 'x-ignored-params', 'preference-applied', 'openai-processing-ms'],
   ...['x-ratelimit-limit-requests', 'x-ratelimit-remaining-requests', 'x-ratelimit-reset-requests'],
 ].join(', ');
-const METHODS = 'GET, HEAD, POST, OPTIONS';
+const METHODS = 'GET, HEAD, POST, DELETE, OPTIONS';
 const PREFLIGHT_SECONDS = '86400';
 
 /**

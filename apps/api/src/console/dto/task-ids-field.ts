@@ -5,10 +5,12 @@ import { isTaskId } from '#tasks/row/task-id.js';
 interface TaskIdsOptions {
   readonly max: number;
   readonly description: string;
+  /** They must be named. */
+  readonly required?: boolean;
 }
 
-/** A list of 1 to `max` ids of tasks, or none. */
-export function TaskIdsField({ max, description }: TaskIdsOptions): PropertyDecorator {
+/** A list of 1 to `max` ids of tasks, or, unless it is required, none. */
+export function TaskIdsField({ max, description, required = false }: TaskIdsOptions): PropertyDecorator {
   const rule = (value: unknown, property: string): FieldProblem | undefined => {
     const ids: readonly unknown[] = Array.isArray(value) ? value : [];
     if (ids.length > max) {
@@ -17,5 +19,5 @@ export function TaskIdsField({ max, description }: TaskIdsOptions): PropertyDeco
     if (ids.length > 0 && ids.every((id) => typeof id === 'string' && isTaskId(id))) return undefined;
     return { code: 'invalid_value', message: `${property} must be task IDs` };
   };
-  return ListField(String, { optional: true, schema: { maxItems: max }, description, rule });
+  return ListField(String, { optional: !required, schema: { maxItems: max }, description, rule });
 }

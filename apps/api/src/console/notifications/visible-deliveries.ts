@@ -4,7 +4,7 @@ import { webhookBody } from '#answers/webhook-body.js';
 import { AppError } from '#contract/app-error.js';
 import type { WebhookEvent, WebhookTestEvent } from '#contract/webhook-event.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
-import type { TaskScope } from '#tasks/row/task.js';
+import { isDeleted, taskDeleted, type TaskScope } from '#tasks/row/task.js';
 import { DeliveryLog, type DeliveryQuery, type LoggedDelivery } from '#notifications/deliveries/delivery-log.js';
 import { withCallbackUrls } from '../tasks/callback-urls.js';
 import { deliveryView, type DeliveryPage } from './dto/webhook-views.dto.js';
@@ -46,6 +46,13 @@ export class VisibleDeliveries {
     return { data: shown.map(deliveryView), has_more: last !== undefined, next: last ?? null };
   }
 
+  /** One that may be sent again. Throws AppError `not_found`, and `task_deleted` when its task was deleted. */
+  async findToResend(scope: TaskScope, id: string) {
+    const delivery = await this.find(scope, id);
+    await this.taskOf(scope, delivery.taskId);
+    return delivery;
+  }
+
   /** Throws AppError `not_found`. */
   async find(scope: TaskScope, id: string) {
     const delivery = await this.deliveries.find(scope.accountId, id);
@@ -56,15 +63,19 @@ export class VisibleDeliveries {
 
   /**
    * The body that an attempt would send now: it is not stored, each attempt creates its own, with new links. Throws
-   * AppError `not_found` when the delivery or its task no longer exists.
+   * AppError `not_found` when the delivery or its task no longer exists, and `task_deleted`.
    */
   async payload(scope: TaskScope, id: string): Promise<WebhookEvent | WebhookTestEvent> {
     const delivery = await this.find(scope, id);
-    const { taskId } = delivery;
-    const task = taskId === null ? undefined : await this.tasks.find(scope, taskId);
-    const event = webhookBody(delivery, task, this.links);
+    const event = webhookBody(delivery, await this.taskOf(scope, delivery.taskId), this.links);
     if (event === undefined) throw new AppError('not_found', 'Its task is no longer stored.');
     return event;
+  }
+
+  private async taskOf(scope: TaskScope, taskId: string | null) {
+    const task = taskId === null ? undefined : await this.tasks.find(scope, taskId);
+    if (task !== undefined && isDeleted(task)) throw taskDeleted(task.id);
+    return task;
   }
 
   private async visible<Row extends Pick<LoggedDelivery, 'taskId'>>(scope: TaskScope, rows: readonly Row[]) {

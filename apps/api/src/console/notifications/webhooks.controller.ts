@@ -171,7 +171,7 @@ export class WebhooksController {
   @HttpCode(202)
   @ApiResponse({ status: 202, description: 'Sends it immediately with the same webhook-id.' })
   async resend(@Session() session: Session, @VisibleTasks() scope: TaskScope, @Param() { id }: IdParam): Promise<void> {
-    const delivery = await this.visible.find(scope, id);
+    const delivery = await this.visible.findToResend(scope, id);
     const { taskId, url } = await this.webhooks.resend(session.accountId, delivery);
     const details = { task: taskId, ...(url === undefined ? {} : { url: shownUrl(url) }) };
     await this.audit.record(session, 'webhook_delivery.resent', id, details);

@@ -16,7 +16,7 @@ type Orderer = Pick<Session, 'accountId' | 'personId' | 'role'>;
 
 /** A key, with its limits if it belongs to a user. */
 type PayingKey = Pick<ApiKeyRow, 'id'> & { readonly originalKeyId?: string | null } & Partial<
-    Pick<ApiKeyRow, 'weight' | 'submitsPerMinute' | 'pollsPerMinute' | 'tasksInFlight'>
+    Pick<ApiKeyRow, 'weight' | 'submitsPerMinute' | 'pollsPerMinute' | 'tasksInFlight' | 'keepSeconds'>
   >;
 
 /** Names of the hidden keys for the playground and for provider tests. */
@@ -71,6 +71,7 @@ export class ConsoleCaller {
       models: [],
       scopes: [],
       defaultResponseFormat: undefined,
+      keepSeconds: key.keepSeconds ?? account.keepSeconds ?? undefined,
       allowPixelSize: true,
       submitMode: 'sync',
       budgeted: true,

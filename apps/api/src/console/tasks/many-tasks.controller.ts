@@ -19,10 +19,11 @@ import {
   CONSOLE_STATES,
   ManyTasksBody,
   ManyTasksQuery,
+  NamedTasksBody,
   TaskExportQuery,
   TaskIdsQuery,
 } from './dto/task-query.dto.js';
-import { ManyTasksView, OpenFailuresView } from './dto/task-views.dto.js';
+import { DeletedTasksView, ManyTasksView, OpenFailuresView } from './dto/task-views.dto.js';
 import { ImageArchive, MAX_TASKS } from './image-archive.js';
 import { ManyTasks, MAX_EXPORTED, type ManyOutcome } from './many-tasks.js';
 import { VisibleTasks } from './visible-tasks.js';
@@ -151,6 +152,25 @@ export class ManyTasksController {
     const outcome =
       dryRun === 'true' ? await this.many.previewRetry(scope, target) : await this.many.retry(scope, target, requestId);
     return await this.answer(session, 'tasks.redriven', outcome, dryRun === 'true');
+  }
+
+  @Post('tasks/delete')
+  @Allow('tasks.create')
+  @HttpCode(200)
+  @ApiResponse({
+    status: 200,
+    type: DeletedTasksView,
+    description: 'Deletes the named tasks for good; pending ones are canceled first.',
+  })
+  async delete(
+    @Session() session: Session,
+    @VisibleTasks() scope: TaskScope,
+    @Body() { tasks }: NamedTasksBody,
+  ): Promise<DeletedTasksView> {
+    const ids = await this.many.delete(scope, tasks);
+    const target = ids.length === 1 ? ids[0] : undefined;
+    if (ids.length > 0) await this.audit.record(session, 'tasks.deleted', target, { count: ids.length });
+    return { count: ids.length };
   }
 
   private async answer(

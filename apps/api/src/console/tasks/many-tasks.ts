@@ -3,8 +3,11 @@ import { AppError } from '#contract/app-error.js';
 import { unavailable } from '#contract/unavailable.js';
 import type { TaskCost } from '#billing/quote.js';
 import { costView, type CostView } from '#contract/cost-view.js';
+import { EraseTasks } from '#erasure/erase-tasks.js';
 import { FailedTasks } from '#tasks/reading/failed-tasks.js';
 import type { TaskScope, TaskSummary } from '#tasks/row/task.js';
+import { DeletedTasks } from '#tasks/states/deleted-tasks.js';
+import { CancelOwnTask } from '../../tasks/cancel-own-task.js';
 import { AccountTasks } from './account-tasks.js';
 import { OwnTasks } from './own-tasks.js';
 import { RetryFailedTasks, type NotRetried } from './retry-failed-tasks.js';
@@ -64,6 +67,9 @@ export class ManyTasks {
     private readonly failed: FailedTasks,
     private readonly retries: RetryFailedTasks,
     private readonly models: ImageModels,
+    private readonly cancelTask: CancelOwnTask,
+    private readonly deletions: DeletedTasks,
+    private readonly erasure: EraseTasks,
   ) {}
 
   /** Returns at most the newest rows. Throws AppError `server_is_overloaded` when a search takes too long. */
@@ -92,6 +98,25 @@ export class ManyTasks {
     }
     const first = preview ? await this.firstOf(scope, ids, []) : [];
     return { ids, first, refused: unknown.map(notFound), next, cost: null, unpriced: 0 };
+  }
+
+  /**
+   * Deletes tasks: pending ones are canceled first. Returns those that were not deleted before. Throws AppError
+   * `task_not_found` when one is not in the scope, and then deletes none.
+   */
+  async delete(scope: TaskScope, named: readonly string[]): Promise<string[]> {
+    const ids = [...new Set(named)];
+    const found = await this.own.findAll(scope, ids);
+    if (found.length < ids.length) throw new AppError('task_not_found', 'Task not found.');
+    for (const { id, status } of found) if (status === 'pending') await this.cancelTask.cancel(scope, id);
+    const deleted = await this.deletions.mark(ids);
+    void this.erase(deleted);
+    return deleted;
+  }
+
+  /** At once; workers do within seconds whatever fails. */
+  private async erase(ids: readonly string[]): Promise<void> {
+    for (const id of ids) await this.erasure.erase(id).catch(() => false);
   }
 
   /** Lists failed tasks that were not retried yet, up to 1,000, with the cost of their retries. */

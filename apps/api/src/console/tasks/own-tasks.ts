@@ -5,14 +5,14 @@ import { CancelTask } from '#tasks/states/cancel-task.js';
 import { isTaskId } from '#tasks/row/task-id.js';
 import { TaskPartialsListener } from '#tasks/states/task-partials.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
-import type { TaskScope, TaskSummary } from '#tasks/row/task.js';
+import { isDeleted, taskDeleted, type TaskScope, type TaskSummary } from '#tasks/row/task.js';
 import type { EventStream } from '../../common/events/event-stream.js';
 import { FollowTask } from '../../tasks/follow-task.js';
 import { ShownTasks } from './shown-tasks.js';
 import type { TaskViewer } from './visible-tasks.js';
 import type { ConsoleTaskView, PartialPictureView } from './dto/task-views.dto.js';
 
-/** Single tasks of a scope. A task outside the scope is `task_not_found`. */
+/** Single tasks of a scope. A task outside the scope is `task_not_found`, a deleted one `task_deleted`. */
 @Injectable()
 export class OwnTasks {
   constructor(
@@ -24,6 +24,11 @@ export class OwnTasks {
   ) {}
 
   async find(scope: TaskScope, id: string): Promise<TaskSummary> {
+    return kept(await this.findAny(scope, id));
+  }
+
+  /** A deleted one, too: its page says that it was. */
+  async findAny(scope: TaskScope, id: string): Promise<TaskSummary> {
     return known(isTaskId(id) ? await this.store.find(scope, id) : undefined);
   }
 
@@ -34,7 +39,7 @@ export class OwnTasks {
 
   /** Returns the task after the cancellation. */
   async cancel(scope: TaskScope, id: string): Promise<TaskSummary> {
-    return known(isTaskId(id) ? await this.cancelTask.cancel(scope, id) : undefined);
+    return kept(known(isTaskId(id) ? await this.cancelTask.cancel(scope, id) : undefined));
   }
 
   /** Returns the task. Throws AppError `invalid_value` like TaskStore.setFavorite. */
@@ -66,6 +71,11 @@ export class OwnTasks {
   private async latest(viewer: TaskViewer, task: TaskSummary): Promise<ConsoleTaskView> {
     return await this.view(viewer, (await this.store.find(viewer, task.id)) ?? task);
   }
+}
+
+function kept(task: TaskSummary): TaskSummary {
+  if (isDeleted(task)) throw taskDeleted(task.id);
+  return task;
 }
 
 function known(task: TaskSummary | undefined): TaskSummary {

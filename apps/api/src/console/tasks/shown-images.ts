@@ -5,7 +5,6 @@ import type { TaskView } from '#contract/task-view.js';
 import type { QueuePosition } from '#queue/fair-order.js';
 import { needsThumbnail, THUMBNAIL_TYPE } from '#images/limits.js';
 import { thumbnailKey } from '#storage/object-key.js';
-import { ResultLinks } from '#storage/result-links.js';
 import { StorageConfig } from '#storage/storage.config.js';
 import type { TaskDetail } from '#tasks/reading/task-details.js';
 import type { TaskSummary } from '#tasks/row/task.js';
@@ -32,7 +31,6 @@ export class ShownImages {
 
   constructor(
     private readonly links: TaskLinks,
-    private readonly results: ResultLinks,
     private readonly source: CatalogSource,
     private readonly storage: StorageConfig,
     config: ApiConfig,
@@ -64,9 +62,10 @@ export class ShownImages {
   }
 
   /** Until when the images are kept; undefined when there are none, and for favorites. */
-  expireAt({ status, finishedAt }: TaskSummary, { objectsDeletedAt, isFavorite }: TaskDetail): Date | undefined {
+  expireAt(task: TaskSummary, { objectsDeletedAt, isFavorite }: TaskDetail): Date | undefined {
+    const { status, finishedAt } = task;
     if (status !== 'completed' || finishedAt === null || objectsDeletedAt !== null || isFavorite) return undefined;
-    return new Date(this.results.objectExpiresAt(finishedAt) * 1_000);
+    return new Date(this.links.expiryOf(task) * 1_000);
   }
 
   /** The URL for lists; where the thumbnail is lacking, of the route that has it created (Thumbnails). */

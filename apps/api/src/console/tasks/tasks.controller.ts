@@ -102,7 +102,7 @@ export class ConsoleTasksController {
   @UseInterceptors(TaskLogInterceptor)
   @ApiResponse({ status: 200, type: ConsoleTaskView })
   async find(@VisibleTasks() scope: TaskViewer, @Param() { taskId }: TaskIdParam): Promise<ConsoleTaskView> {
-    return await this.own.view(scope, await this.own.find(scope, taskId));
+    return await this.own.view(scope, await this.own.findAny(scope, taskId));
   }
 
   @Get(':taskId/events')

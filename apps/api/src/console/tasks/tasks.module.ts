@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ErasureModule } from '#erasure/erasure.module.js';
 import { WaitingModule } from '#answers/waiting.module.js';
 import { StorageModule } from '#storage/storage.module.js';
 import { UploadRowsModule } from '#uploads/upload-rows.module.js';
@@ -31,6 +32,7 @@ import { Thumbnails } from './thumbnails.js';
 /** An account's tasks as its users see them, and their retries. */
 @Module({
   imports: [
+    ErasureModule,
     FilesModule,
     ImagesModule,
     LimitsModule,

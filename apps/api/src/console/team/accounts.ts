@@ -42,6 +42,7 @@ export class Accounts {
       defaults,
       key_defaults: this.defaults.ofKeys,
       default_response_format: row.defaultResponseFormat,
+      keep_seconds: row.keepSeconds,
       created_at: row.createdAt.toISOString(),
       disabled_at: row.disabledAt?.toISOString() ?? null,
       deleted_at: row.deletedAt?.toISOString() ?? null,
@@ -89,7 +90,7 @@ export class Accounts {
   /** Throws AppError `invalid_value` for invalid values, before anything is changed. */
   async change(
     { id }: Account,
-    { name, disabled, default_response_format: format, ...body }: AccountChangeBody,
+    { name, disabled, default_response_format: format, keep_seconds: keepSeconds, ...body }: AccountChangeBody,
   ): Promise<AccountRowView> {
     if (disabled === true && id === DEFAULT_ACCOUNT) {
       throw new AppError('invalid_value', 'The first account cannot be disabled.', { param: 'disabled' });
@@ -100,6 +101,7 @@ export class Accounts {
     }
     await this.accounts.setLimits(id, accountLimits(body));
     if (format !== undefined) await this.accounts.setResponseFormat(id, format);
+    if (keepSeconds !== undefined) await this.accounts.setKeepSeconds(id, keepSeconds);
     if (typeof name === 'string') await this.accounts.rename(id, name);
     if (typeof disabled === 'boolean') await this.accounts.setDisabled(id, disabled);
     return await this.view(id);

@@ -7,12 +7,12 @@ import { NormalizedBy } from '../../common/contract-fields.js';
 import { AfterTask, DEFAULT_LIMIT, orAbsent, orInteger, PageLimit } from '../../common/query-fields.js';
 
 /** A task status. */
-function StatusOfTask(): PropertyDecorator {
+export function StatusOfTask(): PropertyDecorator {
   return applyDecorators(NormalizedBy(orAbsent), IsOptional(), OneOf(TASK_STATUSES));
 }
 
 /** A unix time in seconds, converted to a Date. */
-function UnixSecond(): PropertyDecorator {
+export function UnixSecond(): PropertyDecorator {
   return applyDecorators(NormalizedBy(orDate), IsOptional(), Rule(secondProblem));
 }
 

@@ -5,6 +5,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { taskQuery, useMay } from '../../api/queries.ts';
 import { addressOf } from '../../api/request.ts';
 import { BusyButton } from '../../parts/busy.tsx';
+import { DeleteTasks } from '../../parts/delete-tasks.tsx';
 import { canBeReference } from '../playground/image-file.ts';
 import { MOST_REFERENCES, useOpenInPlayground } from '../playground/open-in-playground.ts';
 
@@ -74,6 +75,7 @@ export function SelectionBar({ ids, onClear }: SelectionBarProps) {
             Use as references
           </BusyButton>
         )}
+        {mayUse && <DeleteTasks ids={ids} label="Delete" onDeleted={onClear} />}
         <Button size="sm" variant="subtle" color="gray" onClick={onClear}>
           Clear
         </Button>

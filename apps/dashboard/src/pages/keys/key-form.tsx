@@ -8,6 +8,7 @@ import type { ApiKey, BudgetPeriod, KeyScope, KeySettings, NewKey } from '../../
 import { BudgetFields } from '../../parts/budget-fields.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { LimitField, WeightField } from '../../parts/limit-field.tsx';
+import { hoursOf, LifetimeField, secondsOf } from '../../parts/lifetime-field.tsx';
 import { ResponseFormatField, type ResponseFormatChoice } from '../../parts/response-format-field.tsx';
 import { useSave } from '../../parts/use-save.ts';
 
@@ -31,6 +32,7 @@ interface Fields {
   tasks_in_flight: number | string;
   weight: number | string;
   default_response_format: ResponseFormatChoice;
+  keep_hours: number | string;
   allow_pixel_size: '' | 'yes' | 'no';
   submit_mode: 'sync' | 'apimart';
   region: string;
@@ -146,6 +148,7 @@ export function KeyForm({ existing, onClose, onCreated }: KeyFormProps) {
           <Accordion.Panel>
             <Stack gap="sm">
               <ResponseFormatField field={form.getInputProps('default_response_format')} usual="account" />
+              <LifetimeField field={form.getInputProps('keep_hours')} usual="account" />
               <Select
                 label="Respond with"
                 description="APIMart clients expect a task immediately"
@@ -196,6 +199,7 @@ function fieldsOf(key?: ApiKey): Fields {
     tasks_in_flight: key?.tasks_in_flight ?? '',
     weight: key?.weight ?? 1,
     default_response_format: key?.default_response_format ?? '',
+    keep_hours: hoursOf(key?.keep_seconds),
     allow_pixel_size: answerOf(key?.allow_pixel_size ?? null),
     submit_mode: key?.submit_mode ?? 'sync',
     region: key?.region ?? '',
@@ -217,6 +221,7 @@ function settingsOf(fields: Fields): KeySettings {
     // A key that expires on a day works until the end of that day, in UTC.
     expires_at: fields.expires === '' ? null : `${fields.expires}T23:59:59.000Z`,
     default_response_format: fields.default_response_format === '' ? null : fields.default_response_format,
+    keep_seconds: secondsOf(fields.keep_hours),
     allow_pixel_size: fields.allow_pixel_size === '' ? null : fields.allow_pixel_size === 'yes',
     submit_mode: fields.submit_mode,
     region: fields.region.trim() === '' ? null : fields.region.trim(),

@@ -1,5 +1,6 @@
 import { useMay } from '../../api/queries.ts';
 import { Lightbox, type LightboxImage } from '../../parts/lightbox.tsx';
+import { DeleteTasks } from '../../parts/delete-tasks.tsx';
 import { LightboxUses } from './lightbox-uses.tsx';
 import { useOpenInPlayground } from './open-in-playground.ts';
 
@@ -21,13 +22,16 @@ export function TaskLightbox(props: TaskLightboxProps) {
       uses={
         mayUse
           ? (task, index) => (
-              <LightboxUses
-                task={task}
-                index={index}
-                onReference={() => reference([{ task, index }])}
-                onAgain={again}
-                onUsed={props.onClose}
-              />
+              <>
+                <LightboxUses
+                  task={task}
+                  index={index}
+                  onReference={() => reference([{ task, index }])}
+                  onAgain={again}
+                  onUsed={props.onClose}
+                />
+                <DeleteTasks ids={[task.id]} label="Delete" size="compact-sm" onDeleted={props.onClose} />
+              </>
             )
           : undefined
       }

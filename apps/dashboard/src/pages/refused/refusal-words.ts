@@ -37,6 +37,7 @@ const WORDS: Readonly<Record<string, RefusalWords>> = {
     what: 'The storage for uploads is full',
     help: 'Delete uploads, or wait until they expire.',
   },
+  task_deleted: { what: 'The task was deleted', help: 'Order the image again.' },
   task_not_found: { what: 'The task does not exist, or is not visible to the key', help: 'Check the ID.' },
 };
 

@@ -2,6 +2,7 @@ import { Button, Group, Text, VisuallyHidden } from '@mantine/core';
 import { useState } from 'react';
 import { useMay } from '../../api/queries.ts';
 import type { TaskRow } from '../../api/types.ts';
+import { DeleteTasks } from '../../parts/delete-tasks.tsx';
 import { ManyTasksDialog } from './many-tasks.tsx';
 import type { TaskFilters } from './task-filters.ts';
 import type { BulkAction, BulkTarget } from './use-bulk-run.ts';
@@ -23,7 +24,11 @@ export function SelectionBar({ tasks, filters, hasMore, selection: { ids, choose
   const isEvery = ids.size === tasks.length && hasMore;
   if (isAll && !isEvery) setAll(false);
   const chosen = tasks.filter(({ id }) => ids.has(id));
-  const failed = chosen.filter(({ status, retried_as: retried }) => status === 'failed' && retried === null);
+  const failed = chosen.filter(
+    ({ status, retried_as: retried, deleted_at: deleted }) =>
+      status === 'failed' && retried === null && deleted === null,
+  );
+  const kept = chosen.filter(({ deleted_at: deleted }) => deleted === null);
   const pending = chosen.filter(({ status }) => status === 'pending');
   const { order: _, status: __, ...query } = filters;
   const ask = (action: BulkAction, some: readonly TaskRow[]) => {
@@ -58,10 +63,14 @@ export function SelectionBar({ tasks, filters, hasMore, selection: { ids, choose
               {isAll ? 'Cancel pending' : `Cancel ${pending.length.toLocaleString('en')} pending`}
             </Button>
           )}
-          {!isAll && failed.length === 0 && pending.length === 0 && (
-            <Text size="sm" c="dimmed">
-              None of them can be retried or canceled.
-            </Text>
+          {!isAll && kept.length > 0 && (
+            <DeleteTasks
+              ids={kept.map(({ id }) => id)}
+              label={`Delete ${kept.length.toLocaleString('en')}`}
+              size="xs"
+              arePending={pending.length > 0}
+              onDeleted={clear}
+            />
           )}
           <Button size="xs" variant="subtle" color="gray" onClick={clear}>
             Clear selection

@@ -114,7 +114,7 @@ function Row({ task, compact, selection }: RowProps) {
           className="row-title row-opener"
           {...(compact && { style: { WebkitLineClamp: 1 } })}
         >
-          {task.prompt}
+          {task.deleted_at === null ? task.prompt : 'Deleted task'}
         </Link>
         {reason !== undefined && (
           <Text size="xs" c="var(--mantine-color-error)" lineClamp={compact ? 1 : 2} title={reason}>

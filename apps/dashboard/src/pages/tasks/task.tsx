@@ -35,6 +35,7 @@ import { TOKEN_LABELS } from '../../parts/token-classes.ts';
 import { useOrderer } from '../../parts/use-orderer.ts';
 import { Attempt } from '../../parts/attempt.tsx';
 import { Cancel } from '../../parts/cancel-task.tsx';
+import { DeleteTasks } from '../../parts/delete-tasks.tsx';
 import { TaskLightbox } from '../playground/task-lightbox.tsx';
 import { OpenInPlayground, RunTaskAgain } from './task-actions.tsx';
 import { SentImages } from './sent-images.tsx';
@@ -80,7 +81,8 @@ export function TaskPage() {
       </NotFoundPage>
     );
   // The prompt is only in the title, never in a URL or a log.
-  const name = task === undefined ? 'Task' : shortPrompt(task.prompt) || 'Task';
+  const isDeleted = task !== undefined && task.deleted_at !== null;
+  const name = task === undefined ? 'Task' : shortPrompt(task.prompt) || (isDeleted ? 'Deleted task' : 'Task');
   return (
     <PageFrame
       title={name}
@@ -91,8 +93,13 @@ export function TaskPage() {
         task === undefined ? undefined : (
           <Group gap="xs">
             {task.retried_as !== null && <ViewRetry id={task.retried_as} />}
-            {mayChange && (task.status === 'pending' ? <Cancel task={task} /> : <RunTaskAgain task={task} />)}
-            {mayChange && <OpenInPlayground task={task} />}
+            {mayChange && task.deleted_at === null && (
+              <>
+                {task.status === 'pending' ? <Cancel task={task} /> : <RunTaskAgain task={task} />}
+                <OpenInPlayground task={task} />
+                <DeleteTasks ids={[task.id]} label="Delete" arePending={task.status === 'pending'} />
+              </>
+            )}
             <TakeImage task={task} />
           </Group>
         )
@@ -106,17 +113,21 @@ export function TaskPage() {
           <Grid.Col span={{ base: 12, md: 7 }}>
             <Stack gap="lg">
               <TaskImage task={task} partial={partial} />
-              <Section title="Request">
-                <Text className="prompt">{task.prompt}</Text>
-              </Section>
+              {!isDeleted && (
+                <Section title="Request">
+                  <Text className="prompt">{task.prompt}</Text>
+                </Section>
+              )}
               {(task.reference_images.length > 0 || task.mask !== null || task.markup !== null) && (
                 <Section title="Input images">
                   <SentImages task={task} />
                 </Section>
               )}
-              <Section title="Request as code">
-                <CodeTabs codes={snippetsOf(requestOf(task))} />
-              </Section>
+              {!isDeleted && (
+                <Section title="Request as code">
+                  <CodeTabs codes={snippetsOf(requestOf(task))} />
+                </Section>
+              )}
               {task.webhook_deliveries.length > 0 && (
                 <Section title="Webhook deliveries">
                   <TaskWebhooks id={task.id} />
@@ -190,6 +201,15 @@ function Section({ title, children }: { readonly title: string; readonly childre
 }
 
 function TaskImage({ task, partial }: { readonly task: TaskDetail; readonly partial: string | null }) {
+  if (task.deleted_at !== null)
+    return (
+      <Box className="surface" p="lg">
+        <Text c="dimmed">
+          Deleted on {dayOf(task.deleted_at)}. Its prompt and images are erased; what it cost stays for usage and
+          billing.
+        </Text>
+      </Box>
+    );
   if (task.images.length > 0) return <TaskImages task={task} />;
   if (task.status === 'failed' || task.status === 'cancelled') return <TaskError task={task} />;
   if (task.status === 'completed')

@@ -8,6 +8,7 @@ import {
 } from '#contract/account-limits.js';
 import type { AccountChange, AccountRow } from '../../api/team-types.ts';
 import { FormDialog } from '../../parts/form-dialog.tsx';
+import { hoursOf, LifetimeField, secondsOf } from '../../parts/lifetime-field.tsx';
 import { LimitField, WeightField } from '../../parts/limit-field.tsx';
 import { ResponseFormatField, type ResponseFormatChoice } from '../../parts/response-format-field.tsx';
 import { useSave } from '../../parts/use-save.ts';
@@ -19,7 +20,9 @@ interface AccountLimitsProps {
 }
 
 /** A blank field is ''. */
-type Fields = Record<AccountLimitName | 'weight', number | string> & { default_response_format: ResponseFormatChoice };
+type Fields = Record<AccountLimitName | 'weight' | 'keep_hours', number | string> & {
+  default_response_format: ResponseFormatChoice;
+};
 
 /** Limits across all keys of an account. */
 export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) {
@@ -29,6 +32,7 @@ export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) 
       weight: limits.weight,
       ...eachAccountLimit((name) => limits[name] ?? ''),
       default_response_format: account.default_response_format ?? '',
+      keep_hours: hoursOf(account.keep_seconds),
     },
   });
   const save = useSave({ send: (fields: Fields) => onSave(changesOf(account, fields)), after: onClose });
@@ -57,18 +61,20 @@ export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) 
         ))}
         <WeightField field={form.getInputProps('weight')} others="other accounts" />
         <ResponseFormatField field={form.getInputProps('default_response_format')} usual="installation" />
+        <LifetimeField field={form.getInputProps('keep_hours')} usual="installation" />
       </SimpleGrid>
     </FormDialog>
   );
 }
 
 /** Only the changed fields: others may have changed elsewhere, and the audit log records what was set. */
-function changesOf({ limits, default_response_format }: AccountRow, fields: Fields): AccountChange {
-  const before = { ...limits, default_response_format };
+function changesOf({ limits, default_response_format, keep_seconds }: AccountRow, fields: Fields): AccountChange {
+  const before = { ...limits, default_response_format, keep_seconds };
   const after = {
     weight: fields.weight === '' ? 1 : Number(fields.weight),
     ...eachAccountLimit((name) => (fields[name] === '' ? null : Number(fields[name]))),
     default_response_format: fields.default_response_format === '' ? null : fields.default_response_format,
+    keep_seconds: secondsOf(fields.keep_hours),
   };
   return Object.fromEntries(
     Object.entries(after).filter(([name, value]) => value !== before[name as keyof typeof before]),

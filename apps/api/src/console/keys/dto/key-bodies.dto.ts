@@ -1,5 +1,6 @@
 import { ChoiceField, ChoicesField, Field, FlagField, IntegerField, ListField } from '#contract/field.js';
 import type { FieldProblem } from '#contract/field-rule.js';
+import { MAX_KEPT_SECONDS, MIN_KEPT_SECONDS } from '#contract/kept-seconds.js';
 import { REGION_NAME } from '#contract/region.js';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
 import {
@@ -72,6 +73,15 @@ class KeySettingsBody extends BudgetBody {
   @ChoiceField(DEFAULT_RESPONSE_FORMATS, { optional: true, nullable: true })
   default_response_format?: DefaultResponseFormat | null;
 
+  @IntegerField({
+    optional: true,
+    nullable: true,
+    min: MIN_KEPT_SECONDS,
+    max: MAX_KEPT_SECONDS,
+    description: 'Its tasks are deleted so many seconds after their acceptance; null: as the account has it.',
+  })
+  keep_seconds?: number | null;
+
   @FlagField({ optional: true, nullable: true })
   allow_pixel_size?: boolean | null;
 
@@ -122,6 +132,7 @@ export function keySettings(body: KeyChangeBody | NewKeyBody): Partial<ApiKeySet
     tasksInFlight: body.tasks_in_flight,
     expiresAt: typeof expires === 'string' ? new Date(expires) : expires,
     defaultResponseFormat: body.default_response_format,
+    keepSeconds: body.keep_seconds,
     allowPixelSize: body.allow_pixel_size,
     tasks: body.tasks === null ? 'all' : body.tasks,
     submitMode: body.submit_mode === null ? 'sync' : body.submit_mode,

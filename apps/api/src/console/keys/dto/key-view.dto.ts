@@ -66,6 +66,13 @@ export class KeyView {
   })
   default_response_format!: DefaultResponseFormat | null;
 
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    description: 'Its tasks are deleted so many seconds after their acceptance. Null = as the account has it.',
+  })
+  keep_seconds!: number | null;
+
   @ApiProperty({ type: Boolean, nullable: true, description: 'Null = the deployment’s default.' })
   allow_pixel_size!: boolean | null;
 
@@ -166,6 +173,7 @@ export function keyView(row: ApiKeyRow, budget: BudgetView | null, spend: SpentV
     polls_per_minute: row.pollsPerMinute,
     tasks_in_flight: row.tasksInFlight,
     default_response_format: row.defaultResponseFormat,
+    keep_seconds: row.keepSeconds,
     allow_pixel_size: row.allowPixelSize,
     submit_mode: row.submitMode,
     region: row.region,

@@ -161,3 +161,9 @@ export class ManyTasksBody {
   @TaskIdsField({ max: MAX_NAMED, description: 'Only these tasks, instead of those that match the filters.' })
   tasks?: string[] | null;
 }
+
+/** The tasks that an action is about. */
+export class NamedTasksBody {
+  @TaskIdsField({ required: true, max: MAX_AT_ONCE, description: 'These tasks.' })
+  tasks!: string[];
+}

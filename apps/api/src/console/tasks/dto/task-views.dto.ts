@@ -4,7 +4,7 @@ import { CostView } from '#contract/cost-view.js';
 import { TASK_PHASES, TASK_STATUSES, type TaskStatus } from '#tasks/row/task-status.js';
 import { TaskErrorView, TaskEventView, TaskSizesView, type TaskView } from '#contract/task-view.js';
 import type { TaskDetail } from '#tasks/reading/task-details.js';
-import type { TaskOptions, TaskSummary } from '#tasks/row/task.js';
+import { isDeleted, type TaskOptions, type TaskSummary } from '#tasks/row/task.js';
 import { DELIVERY_STATES, type DeliveryState } from '#notifications/deliveries/next-step.js';
 import { SpendView } from '../../dto/budget-view.dto.js';
 import { WaitingView } from '../../dto/waiting-view.dto.js';
@@ -52,8 +52,11 @@ export class ConsoleTaskRow {
   @ApiProperty({ type: String, nullable: true, example: '2k' })
   resolution!: string | null;
 
-  @ApiProperty({ description: 'In lists, the first 200 characters.' })
+  @ApiProperty({ description: 'In lists, the first 200 characters; empty if the task was deleted.' })
   prompt!: string;
+
+  @ApiProperty({ type: String, nullable: true, format: 'date-time', description: 'When it was deleted.' })
+  deleted_at!: string | null;
 
   @ApiProperty({ type: TaskKeyView })
   key!: TaskKeyView;
@@ -421,6 +424,7 @@ export function taskRow(
     size: task.options.size,
     resolution: task.options.resolution,
     prompt: detail.prompt,
+    deleted_at: isDeleted(task) ? new Date(task.lifetime?.deletedAt ?? 0).toISOString() : null,
     key: { id: detail.keyId, name: detail.keyName },
     ordered_by: detail.orderedBy,
     provider_test: task.options.onlyProvider !== undefined,
@@ -464,4 +468,10 @@ export function optionsView(options: TaskOptions): ConsoleTaskView['options'] {
   return Object.fromEntries(
     Object.entries(all).flatMap(([name, value]) => (value === null || value === undefined ? [] : [[name, value]])),
   );
+}
+
+/** How many tasks were deleted. */
+export class DeletedTasksView {
+  @ApiProperty({ type: 'integer', description: 'Without those that were deleted before.' })
+  count!: number;
 }

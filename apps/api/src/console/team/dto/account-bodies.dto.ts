@@ -1,6 +1,7 @@
 import type { AccountLimits } from '#accounts/account-store.js';
 import { eachAccountLimit } from '#contract/account-limits.js';
-import { ChoiceField, FlagField } from '#contract/field.js';
+import { ChoiceField, FlagField, IntegerField } from '#contract/field.js';
+import { MAX_KEPT_SECONDS, MIN_KEPT_SECONDS } from '#contract/kept-seconds.js';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
 import { BudgetBody } from '../../dto/budget-body.dto.js';
 import { LimitField, WeightField } from '../../dto/limit-body.dto.js';
@@ -55,6 +56,16 @@ export class AccountChangeBody extends AccountSettingsBody {
     wording: 'library',
   })
   default_response_format?: DefaultResponseFormat | null;
+
+  @IntegerField({
+    optional: true,
+    nullable: true,
+    min: MIN_KEPT_SECONDS,
+    max: MAX_KEPT_SECONDS,
+    description:
+      'Tasks are deleted so many seconds after their acceptance if neither the request nor its key says otherwise; null = retention alone decides.',
+  })
+  keep_seconds?: number | null;
 }
 
 /** The limits that a body changes; null resets one to its default. */

@@ -84,6 +84,13 @@ export class AccountRowView extends OwnAccountView {
   @ApiProperty({ enum: DEFAULT_RESPONSE_FORMATS, nullable: true, description: 'null = the installation’s default.' })
   default_response_format!: DefaultResponseFormat | null;
 
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    description: 'Tasks are deleted so many seconds after their acceptance; null = retention alone decides.',
+  })
+  keep_seconds!: number | null;
+
   @ApiProperty({ type: 'integer', description: 'Number of users who can sign in.' })
   people!: number;
 

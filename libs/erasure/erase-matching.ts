@@ -1,0 +1,124 @@
+import { Injectable } from '@nestjs/common';
+import { AppError } from '#contract/app-error.js';
+import type { TaskErasureView } from '#contract/task-receipt.js';
+import { unixSeconds } from '#contract/image-result.js';
+import { jsonOf } from '#database/prisma-values.js';
+import { PrismaService } from '#database/prisma.service.js';
+import { newErasureId } from '#tasks/row/task-id.js';
+import type { OwnTasks, TaskScope } from '#tasks/row/task.js';
+import { TasksConfig } from '#tasks/row/tasks.config.js';
+import { CancelTask } from '#tasks/states/cancel-task.js';
+import { DeletedTasks, type ErasureFilter } from '#tasks/states/deleted-tasks.js';
+import { Logger } from '#telemetry/logger.js';
+
+/** Tasks that are deleted at a time; of one request in one round, so that others get their turn. */
+const BATCH = 200;
+const BATCHES_PER_ROUND = 25;
+/** Unfinished requests of an account, and those that one round looks at. */
+const MAX_OPEN = 20;
+const MOST = 100;
+
+/** The filter as its row holds it: times in ms since 1970. */
+type StoredFilter = Omit<ErasureFilter, 'before'> & { readonly before: number };
+
+/**
+ * Requests to delete all tasks that match. The request is a row; workers walk through the tasks, newest first, and write
+ * down how far they got.
+ */
+@Injectable()
+export class EraseMatching {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly tasks: DeletedTasks,
+    private readonly cancelTask: CancelTask,
+    private readonly config: TasksConfig,
+    private readonly logger: Logger,
+  ) {}
+
+  /** Throws AppError `concurrency_limit_exceeded` while the account has too many that are not finished. */
+  async request({ accountId, own }: TaskScope, filter: ErasureFilter): Promise<TaskErasureView> {
+    const open = await this.prisma.erasure.count({ where: { accountId, selectedAt: null } });
+    if (open >= MAX_OPEN) {
+      throw new AppError('concurrency_limit_exceeded', `An account can have ${MAX_OPEN} deletions in progress.`, {
+        retryAfter: 10,
+      });
+    }
+    const stored: StoredFilter = { ...filter, before: filter.before.getTime() };
+    const row = await this.prisma.erasure.create({
+      data: { id: newErasureId(), accountId, scope: jsonOf(scopeOf(own)), filter: jsonOf(stored) },
+    });
+    this.logger.info('erasure.requested', { accountId });
+    return viewOf(row, true);
+  }
+
+  /** Undefined when there is none, or its tasks are not those that this caller sees. */
+  async find({ accountId, own }: TaskScope, id: string): Promise<TaskErasureView | undefined> {
+    const row = await this.prisma.erasure.findUnique({ where: { id, accountId } });
+    if (row === null) return undefined;
+    if (own !== undefined && JSON.stringify(scopeOf(own)) !== JSON.stringify(row.scope)) return undefined;
+    const { selectedAt } = row;
+    if (selectedAt === null) return viewOf(row, true);
+    const where = { accountId, deletedAt: { lte: selectedAt }, erasedAt: null };
+    return viewOf(row, (await this.prisma.taskErasure.count({ where })) > 0);
+  }
+
+  /** One round over all unfinished requests. Throws when the database fails; the next round continues. */
+  async run(): Promise<void> {
+    const rows = await this.prisma.erasure.findMany({
+      where: { selectedAt: null },
+      orderBy: { id: 'asc' },
+      take: MOST,
+    });
+    for (const row of rows) await this.walk(row);
+    const keptMs = this.config.taskRetentionHours * 3_600_000;
+    await this.prisma.erasure.deleteMany({ where: { selectedAt: { lt: new Date(Date.now() - keptMs) } } });
+  }
+
+  private async walk(row: StoredErasure): Promise<void> {
+    const { own } = row.scope as { readonly own: OwnTasks | null };
+    const { before, ...filter } = row.filter as StoredFilter;
+    const scope = { accountId: row.accountId, own: own ?? undefined };
+    let { cursor } = row;
+    for (let batch = 0; batch < BATCHES_PER_ROUND; batch++) {
+      const page = await this.tasks.matching(scope, { ...filter, before: new Date(before) }, cursor, BATCH);
+      for (const { id, isPending } of page.tasks) if (isPending) await this.cancelTask.cancel(scope, id);
+      const deleted = await this.tasks.mark(page.tasks.map(({ id }) => id));
+      const { count } = await this.prisma.erasure.updateMany({
+        where: { id: row.id, cursor, selectedAt: null },
+        data: { cursor: page.next ?? cursor, selectedAt: page.next === null ? await this.prisma.now() : null },
+      });
+      if (deleted.length > 0) {
+        const data = { deleted: { increment: deleted.length } };
+        await this.prisma.erasure.update({ where: { id: row.id }, data });
+      }
+      // Another worker is faster, or this was the last one.
+      if (count === 0 || page.next === null) return;
+      cursor = page.next;
+    }
+  }
+}
+
+interface StoredErasure {
+  readonly id: string;
+  readonly accountId: string;
+  readonly scope: unknown;
+  readonly filter: unknown;
+  readonly cursor: string | null;
+}
+
+function scopeOf(own: OwnTasks | undefined): { own: OwnTasks | null } {
+  return { own: own === undefined ? null : { keyIds: own.keyIds, personId: own.personId } };
+}
+
+function viewOf(
+  { id, deleted, createdAt }: { readonly id: string; readonly deleted: number; readonly createdAt: Date },
+  isOpen: boolean,
+): TaskErasureView {
+  return {
+    id,
+    object: 'task.erasure',
+    status: isOpen ? 'in_progress' : 'completed',
+    deleted,
+    created: unixSeconds(createdAt),
+  };
+}

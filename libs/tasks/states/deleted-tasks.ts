@@ -1,0 +1,197 @@
+import { Injectable } from '@nestjs/common';
+import { decodeTime } from 'ulid';
+import { definedFields } from '#database/prisma-values.js';
+import { PrismaService } from '#database/prisma.service.js';
+import { ownerOfKey, resultKey, RESULT_EXTENSIONS, thumbnailKey } from '#storage/object-key.js';
+import {
+  deleteTasks,
+  expiredTasks,
+  isUploadNamed,
+  markErased,
+  taskToErase,
+  tasksToErase,
+  type DeletedTask,
+  type ErasedContents,
+  type TaskToErase,
+} from '../row/delete-task.sql.js';
+import { sentKeys, toImages } from '../row/task-columns.js';
+import type { TaskScope } from '../row/task.js';
+import { tasksOf } from '../row/task-scope.js';
+import type { TaskStatus } from '../row/task-status.js';
+import { TasksConfig } from '../row/tasks.config.js';
+import { TaskEvents } from './task-events.js';
+import { forgetStoredInputs } from '../retention/stored-inputs.js';
+
+/** A worker that has lost its task stops when it next renews its lease; what it was storing takes no longer than this. */
+const STORING_MS = 10_000;
+/** Attempts before the last one whose late objects are looked for. Older workers have long stopped. */
+const LATE_ATTEMPTS = 2;
+/** How far the clocks of the API, which dates uploads, and the database may be apart. */
+const CLOCKS_APART_MS = 60_000;
+
+/** The objects of a deleted task. */
+export interface DeletedObjects {
+  readonly accountId: string;
+  /** Keys of its own objects, which may or may not exist. */
+  readonly keys: readonly string[];
+  /** Keys of uploads that it named. */
+  readonly uploads: readonly string[];
+  /** No worker can store another one. */
+  readonly isFinal: boolean;
+  readonly images: readonly { readonly sha256: string }[];
+  readonly inputs: number;
+}
+
+/** When a task was deleted, and when the last of its contents was gone. */
+export interface Erasure {
+  readonly deletedAt: Date;
+  readonly erasedAt: Date | null;
+  readonly contents: ErasedContents | null;
+}
+
+/** Which of a caller's tasks to delete. */
+export interface ErasureFilter {
+  /** Only tasks created before this time. */
+  readonly before: Date;
+  readonly status?: TaskStatus | undefined;
+}
+
+/** A page of tasks to delete, newest first. */
+interface MatchingTasks {
+  readonly tasks: readonly { readonly id: string; readonly isPending: boolean }[];
+  /** Where the next page begins; null: this was the last one. */
+  readonly next: string | null;
+}
+
+/** Tasks that were deleted: their rows stay for the ledger, and say so. */
+@Injectable()
+export class DeletedTasks {
+  constructor(
+    private readonly prisma: PrismaService,
+    private readonly events: TaskEvents,
+    private readonly config: TasksConfig,
+  ) {}
+
+  /**
+   * Deletes ended tasks: nobody can read them any more, and their texts are gone. Returns the ids of those that were not
+   * deleted before. Their objects are for `toErase`.
+   */
+  async mark(ids: readonly string[]): Promise<string[]> {
+    if (ids.length === 0) return [];
+    const deleted = await deleteTasks(this.prisma.pool, ids);
+    for (const id of deleted) this.events.publishChanged(id);
+    return deleted;
+  }
+
+  /** Deletes tasks whose lifetime is over, up to a number of them; returns how many. */
+  async markExpired(limit: number): Promise<number> {
+    const due = await expiredTasks(this.prisma.pool, limit);
+    await this.mark(due);
+    return due.length;
+  }
+
+  /** Tasks of a scope that match and were not deleted. `cursor`: `next` of the page before. */
+  async matching(
+    { accountId, own }: TaskScope,
+    { before, status }: ErasureFilter,
+    cursor: string | null,
+    limit: number,
+  ): Promise<MatchingTasks> {
+    const [time = '', after = ''] = cursor?.split(' ') ?? [];
+    const begun = cursor !== null && { createdAt: new Date(time), id: { gte: after } };
+    const rows = await this.prisma.task.findMany({
+      where: {
+        ...definedFields({ accountId, status }),
+        deletedAt: null,
+        createdAt: { lt: before, ...(cursor !== null && { lte: new Date(time) }) },
+        ...(begun && { NOT: begun }),
+        ...tasksOf(own),
+      },
+      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+      take: limit,
+      select: { id: true, createdAt: true, status: true },
+    });
+    const last = rows.at(-1);
+    return {
+      tasks: rows.map(({ id, status: now }) => ({ id, isPending: now === 'pending' })),
+      next: last === undefined || rows.length < limit ? null : `${last.createdAt.toISOString()} ${last.id}`,
+    };
+  }
+
+  /** A page of deleted tasks whose objects may still exist, oldest first. */
+  async toErase(after: DeletedTask | undefined, limit: number): Promise<DeletedTask[]> {
+    return await tasksToErase(this.prisma.pool, after, limit);
+  }
+
+  /** Since when the oldest of them is deleted; undefined when there is none. */
+  async erasureDueSince(): Promise<Date | undefined> {
+    const [oldest] = await tasksToErase(this.prisma.pool, undefined, 1);
+    return oldest && new Date(oldest.deletedAt);
+  }
+
+  /** The objects of a deleted task; undefined once they are erased. */
+  async objectsOf(id: string): Promise<DeletedObjects | undefined> {
+    const row = await taskToErase(this.prisma.pool, id);
+    if (row === undefined) return undefined;
+    const images = toImages(row.images);
+    const sent = sentKeys(row);
+    const own = sent.filter((key) => ownerOfKey(key).id === id);
+    return {
+      accountId: row.accountId,
+      keys: [...images.flatMap(({ key }) => [key, thumbnailKey(key)]), ...own, ...lateKeys(row)],
+      uploads: sent.filter((key) => ownerOfKey(key).id !== id),
+      isFinal: row.status !== 'cancelled' || row.attempt === 0 || row.endedMs > this.config.leaseMs + STORING_MS,
+      images,
+      inputs: own.length,
+    };
+  }
+
+  /** Whether another task that was not deleted names the upload. */
+  async isUploadNamed(accountId: string, key: string, exceptId: string): Promise<boolean> {
+    const since = new Date(decodeTime(ownerOfKey(key).ulid) - CLOCKS_APART_MS);
+    return await isUploadNamed(this.prisma.pool, { accountId, key, since }, exceptId);
+  }
+
+  /** No longer counts its reference images in the quota of its account: they are about to be deleted. */
+  async forgetInputs(id: string): Promise<void> {
+    await forgetStoredInputs(this.prisma, [id]);
+  }
+
+  /** Its objects are deleted. */
+  async finish(id: string, contents: ErasedContents): Promise<void> {
+    await markErased(this.prisma.pool, id, contents);
+  }
+
+  /** The erasure of a deleted task; undefined when the scope has no such task, or it was not deleted. */
+  async erasureOf({ accountId, own }: TaskScope, id: string): Promise<Erasure | undefined> {
+    const where = { id, accountId, ...tasksOf(own), deletedAt: { not: null } };
+    if ((await this.prisma.task.count({ where })) === 0) return undefined;
+    const row = await this.prisma.taskErasure.findUnique({ where: { taskId: id } });
+    if (row === null || row.deletedAt === null) return undefined;
+    return {
+      deletedAt: row.deletedAt,
+      erasedAt: row.erasedAt,
+      contents: row.erased as ErasedContents | null,
+    };
+  }
+
+  /** Whether this is the id of a deleted task, of any account: for links, whose holder knows the id. */
+  async isDeleted(id: string): Promise<boolean> {
+    return (await this.prisma.task.count({ where: { id, deletedAt: { not: null } } })) === 1;
+  }
+}
+
+/**
+ * Keys under which attempts may have stored images that the row does not name: those of a cancelled or failed task, or of
+ * a worker that lost it. They are few, so they are deleted by name: not every store may be listed.
+ */
+function lateKeys({ id, status, attempt, n }: TaskToErase): string[] {
+  if (status === 'completed' && attempt < 2) return [];
+  const first = Math.max(1, attempt - LATE_ATTEMPTS);
+  const attempts = Array.from({ length: Math.max(0, attempt - first + 1) }, (_, index) => first + index);
+  return attempts.flatMap((one) =>
+    Array.from({ length: n }).flatMap((_, index) =>
+      RESULT_EXTENSIONS.map((extension) => resultKey(id, one, extension, index)),
+    ),
+  );
+}
