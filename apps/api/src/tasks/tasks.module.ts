@@ -1,4 +1,6 @@
 import { Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { TaskViews } from '#answers/task-views.js';
+import { WaitingModule } from '#answers/waiting.module.js';
 import { RoutingModule } from '#routing/routing.module.js';
 import { TaskEstimates } from '#tasks/admission/task-estimates.js';
 import { TasksModule, TaskListenersModule } from '#tasks/tasks.module.js';
@@ -12,9 +14,9 @@ import { TasksController } from './tasks.controller.js';
 
 /** `/v1/tasks`: the tasks of the library's TasksModule, as callers see them. */
 @Module({
-  imports: [CommonModule, LinksModule, TaskListenersModule, RoutingModule, TasksModule],
+  imports: [CommonModule, LinksModule, TaskListenersModule, RoutingModule, TasksModule, WaitingModule],
   controllers: [TasksController],
-  providers: [CancelOwnTask, FollowTask, FollowerLimit, TaskWatchers],
+  providers: [CancelOwnTask, FollowTask, FollowerLimit, TaskViews, TaskWatchers],
   exports: [FollowTask],
 })
 export class TasksApiModule implements OnApplicationBootstrap, OnApplicationShutdown {
