@@ -17,18 +17,12 @@ export class TaskLinks {
     private readonly estimates: TaskEstimates,
   ) {}
 
-  /** The tasks as every answer channel shows them; waiting ones with their positions in the queue. */
-  async views(tasks: readonly TaskSummary[]): Promise<TaskView[]> {
-    const positions = await this.estimates.positions(tasks);
-    return tasks.map((task) => this.view(task, positions.get(task.id)));
-  }
-
-  /** Like `views`, for one task whose position, if it has one, is given. */
-  view(task: KeptTask, position?: QueuePosition): TaskView {
+  /** The task as every answer channel shows it. `position`, `heldMs`: like `TaskEstimates.outlook`. */
+  view(task: KeptTask, position?: QueuePosition, heldMs?: number | null): TaskView {
     const viewed = {
       ...task,
       charged: task.mayBeCharged ? ('unknown' as const) : ('none' as const),
-      ...this.estimates.outlook(task, position),
+      ...this.estimates.outlook(task, position, heldMs),
     };
     return taskView(viewed, (image) => this.linkTo(task, image));
   }

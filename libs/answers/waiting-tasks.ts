@@ -43,6 +43,22 @@ export class WaitingTasks {
     }
   }
 
+  /**
+   * How long no provider may be called for each of them, in ms; null: nobody knows, because an operator drained them. With
+   * one Redis command for all. Never throws: without Redis, nothing is held.
+   */
+  async heldMs(requests: readonly WaitingRequest[]): Promise<(number | null)[]> {
+    if (requests.length === 0 || !this.health.accepting) return requests.map(() => 0);
+    try {
+      const obstacles = await this.providers.of(requests.map((request) => this.planOf(request)));
+      const now = Date.now();
+      return obstacles.map((obstacle) => heldBy(obstacle, now));
+    } catch {
+      this.health.reportFailure();
+      return requests.map(() => 0);
+    }
+  }
+
   /** All waiting tasks of all accounts by reason, most tasks first. Throws when the database does not answer. */
   async groups(): Promise<WaitingGroup[]> {
     const rows = await this.figures.waiting();
@@ -88,6 +104,13 @@ function reasonOf(hasWorkers: boolean, obstacle: WaitingReason | undefined, retr
     return waitingFor('retry', { next_try_at: retryAt.toISOString() });
   }
   return waitingFor('line');
+}
+
+/** A limit on calls holds tasks up, but for no time that is known to be long. */
+function heldBy(obstacle: WaitingReason | undefined, now: number): number | null {
+  if (obstacle?.why === 'drained') return null;
+  const end = obstacle?.next_try_at ?? null;
+  return end === null ? 0 : Math.max(0, Date.parse(end) - now);
 }
 
 function isSooner({ next_try_at: one }: WaitingReason, { next_try_at: other }: WaitingReason): boolean {

@@ -76,6 +76,10 @@ function together(waits: readonly WaitingReason[]): WaitingReason | undefined {
 }
 
 function bySoonest(one: WaitingReason, other: WaitingReason): number {
-  const rank = ({ why }: WaitingReason): number => PROVIDER_WAITS.findIndex((known) => known === why);
-  return rank(one) - rank(other) || (one.next_try_at ?? '').localeCompare(other.next_try_at ?? '');
+  const rank = ({ why }: Pick<WaitingReason, 'why'>): number => PROVIDER_WAITS.findIndex((known) => known === why);
+  // A refused key and an open breaker are pauses alike: the one that ends first counts. A pause without an end is over.
+  const kind = ({ why }: WaitingReason): number =>
+    why === 'unavailable' ? rank({ why: 'key_rejected' }) : rank({ why });
+  const byTime = (one.next_try_at ?? '').localeCompare(other.next_try_at ?? '');
+  return kind(one) - kind(other) || byTime || rank(one) - rank(other);
 }

@@ -79,6 +79,11 @@ describe('alerts and usage in a browser', () => {
     room.receiver.answer('/services/T0/B0/secret-of-slack', 404);
     await test();
     await region('Channels').getByText('Test alert: Answered 404.').waitFor();
+    await menuLink(page(), 'Overview').click();
+    await region('Needs attention')
+      .getByText(/^Alerts don’t arrive at Slack https:\/\/127.0.0.1:\d+\/…lack\. Test alert: Answered 404\.$/)
+      .click();
+    await region('Channels').getByText('Test alert: Answered 404.').waitFor();
     room.receiver.answer('/services/T0/B0/secret-of-slack', 200);
   });
 

@@ -97,6 +97,11 @@ describe('images as a collection in a browser', () => {
     await page().getByRole('option', { name: 'Somebody' }).click();
     await tile('A red fox').waitFor({ state: 'detached' });
     await tile('A boat of Grace').waitFor();
+    await open('/gallery');
+    await page().getByLabel('Search prompts').fill('green');
+    await tile('A red fox').waitFor({ state: 'detached' });
+    await tile('A green hill').waitFor();
+    expect(page().url()).toMatch(/\/gallery\?text=green$/);
     await open('/gallery?model=none');
     await page().getByText('No stored image matches your filters.').waitFor();
     await page().getByRole('link', { name: 'Clear filters' }).click();
@@ -135,6 +140,11 @@ describe('images as a collection in a browser', () => {
     await dialog().getByText('Image 2 of 4').waitFor();
     await dialog().getByRole('img', { name: 'A boat of Grace' }).waitFor();
     expect(await screen.inspect('gallery-lightbox')).toEqual([]);
+    const star = (pressed: boolean) => dialog().getByRole('button', { name: /^Favorite: A boat of Grace/, pressed });
+    for (const isStarred of [true, false]) {
+      await page().keyboard.press('f');
+      await star(isStarred).waitFor();
+    }
     await page().keyboard.press('ArrowRight');
     await dialog().getByText('Image 3 of 4').waitFor();
     const view = dialog().getByRole('group', { name: 'Image; zoom with + and -' });
@@ -157,7 +167,7 @@ describe('images as a collection in a browser', () => {
     await page().keyboard.press('ArrowRight');
     await dialog().getByText('Image 3 of 4').waitFor();
     await page().keyboard.press('0');
-    await dialog().getByText('100%').waitFor();
+    await dialog().getByText('Fit', { exact: true }).waitFor();
     await page().mouse.move(x + 100, y);
     await page().mouse.down();
     await page().mouse.move(x - 100, y + 5, { steps: 4 });

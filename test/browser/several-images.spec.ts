@@ -382,7 +382,7 @@ describe('orders of the playground in a browser', () => {
     const fits = await width();
     expect(await screen.inspect('lightbox')).toEqual([]);
     for (const key of ['+', '+']) await page().keyboard.press(key);
-    await dialog.getByText('200%').waitFor();
+    await dialog.getByText('2×').waitFor();
     expect(Math.round((await width()) / fits)).toBe(2);
     // Zoomed in, what was in the middle is still there.
     const middle = async (part: string) => {
@@ -391,7 +391,7 @@ describe('orders of the playground in a browser', () => {
     };
     expect(await middle('img')).toBeCloseTo(await middle('.lightbox-view'), 0);
     await page().keyboard.press('0');
-    await dialog.getByText('100%').waitFor();
+    await dialog.getByText('Fit', { exact: true }).waitFor();
     await page().keyboard.press('ArrowLeft');
     await dialog.getByText('Image 2 of 4').waitFor();
     await page().keyboard.press('Escape');

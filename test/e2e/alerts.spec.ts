@@ -121,7 +121,7 @@ describe('alerts', () => {
         subject: 'This account',
         title: 'This account has used 55% of its budget',
         text: expect.stringMatching(
-          /^\$5\.50 of \$10\.00 is spent or reserved\. At 100%, requests are rejected .* Since \w+ \d+, \d\d:\d\d UTC\.$/,
+          /^\$5\.50 of \$10\.00 is spent or reserved\. Requests that cost more than what is left are rejected .* Since \w+ \d+, \d\d:\d\d UTC\.$/,
         ),
         url: `${room.platform.url}/console/usage`,
         started_at: expect.any(String),

@@ -64,14 +64,20 @@ describe('npm run providers', () => {
     passed(await worker.enter(main, 'team-a', 'task-2')).end('key_refused', 1_000_000);
     for (let n = 0; n < 3; n++) passed(await worker.enter(spare, '', `spare-${n}`)).end('failed');
     await worker.limiter.waitForReports();
+    const ended = { provider: 'main', model: 'gpt-image-2', ageMs: 0, ms: 100 };
+    const counts = [
+      { ...ended, ending: 'succeeded', count: 1 },
+      { ...ended, ending: 'rate_limited', count: 2 },
+    ] as const;
+    await worker.history.add({ process: 'one', number: 1 }, counts, []);
     const { code, text } = await run(['list']);
     expect(code).toBe(0);
     const [header, first, second] = text.split('\n');
-    expect(header).toMatch(/^NAME +TYPE +KEYS +LIMITS +CALLS +STARTS\/MIN +BREAKER +COOLING +SWITCH$/);
+    expect(header).toMatch(/^NAME +TYPE +KEYS +LIMITS +CALLS +STARTS\/MIN +BREAKER +COOLING +LAST HOUR +SWITCH$/);
     expect(first).toMatch(
-      /^main +openai +team-a, team-b \(not set here\) +4 at a time, 30\/min +1 +2 +closed +team-a (9\d\d|1000) s +on$/,
+      /^main +openai +team-a, team-b \(not set here\) +4 at a time, 30\/min +1 +2 +closed +team-a (9\d\d|1000) s +3 calls, 2 failed +on$/,
     );
-    expect(second).toMatch(/^spare +openai +- +none +0 +3 +(open [123] s|half-open) +- +on$/);
+    expect(second).toMatch(/^spare +openai +- +none +0 +3 +(open [123] s|half-open) +- +- +on$/);
     expect(text).not.toContain('canary');
   });
 
@@ -102,7 +108,7 @@ describe('npm run providers', () => {
     const { code, text } = await run(['list'], { REDIS_URL: 'redis://127.0.0.1:9/0' });
     expect(code).toBe(0);
     expect(text).toMatch(/because Redis can't be reached: .*ECONNREFUSED/);
-    expect(text).toMatch(/^main .* \? +\? +\? +\? +on$/m);
+    expect(text).toMatch(/^main .* \? +\? +\? +\? +\? +on$/m);
   });
 
   it.each([

@@ -60,6 +60,14 @@ describe('what calls wait for', () => {
     expect(await of([failing, providerEntry('free')])).toBeUndefined();
   });
 
+  it('is the pause that ends first, of whichever kind', async () => {
+    (await enter(studio(), 'a')).end('key_refused', 600_000);
+    const failing = providerEntry('failing');
+    for (const task of ['b', 'c', 'd']) (await enter(failing, task)).end('failed');
+    await one.limiter.waitForReports();
+    expect(await of([studio(), failing])).toMatchObject({ provider: 'failing', why: 'unavailable' });
+  });
+
   it('is an operator, except for an operator’s own test', async () => {
     await one.switches.drain('studio', 'rest');
     const isTold = async () => (await of([studio()]))?.why === 'drained';

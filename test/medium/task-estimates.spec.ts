@@ -170,6 +170,19 @@ describe('estimates', () => {
     expect(await positions()).toEqual([undefined, 1, 2]);
   });
 
+  it('promise no earlier end than a pause of all providers allows, and none when nobody knows how long it lasts', async () => {
+    await measured(worker('one', 1), 1_000, 3);
+    const task = await queued('a');
+    const estimates = await process();
+    const position = (await estimates.positions([task])).get(task.id);
+    const held = (ms: number | null, itsPosition = position) => estimates.outlook(task, itsPosition, ms).estimatedMs;
+    expect([held(0), held(60_000), held(null)]).toEqual([1_000, 61_000, undefined]);
+    // One that a worker released, because of the pause, has no position.
+    expect(estimates.outlook(task, undefined, 60_000)).toEqual({ queuePosition: undefined, estimatedMs: 61_000 });
+    // A long line takes longer than the pause.
+    expect(held(60_000, { position: 1, before: 99 })).toBe(100_000);
+  });
+
   it('tell how long a task would take that nobody has ordered yet, by its caller’s place, and take no turn for it', async () => {
     const caller = { accountId: 'c', accountWeight: 1, originalKeyId: 'c', weight: 1 };
     // What is usual is no forecast.

@@ -13,6 +13,7 @@ import { ImageQueue } from '#queue/image-queue.js';
 import { IMAGE_QUEUE } from '#queue/job-catalog.js';
 import { QueueHealth } from '#queue/queue-health.js';
 import { senderOptions } from '#queue/queue-sender.js';
+import { CallHistory } from '#routing/call-history.js';
 import { DrainedProviders, ProviderSwitches } from '#routing/provider-switches.js';
 import { LimiterState } from '#routing/limiter-state.js';
 import type { Asking, CallPermit, CallRejection } from '#routing/call-permit.js';
@@ -80,6 +81,7 @@ export async function openLimiterRoom() {
       health,
       drained,
       switches,
+      history: new CallHistory(redis, redisConfig),
       database,
       metrics,
       /** Number of log lines with this event. */

@@ -22,7 +22,7 @@ describe('the words of alerts', () => {
       title: 'Key shop has used 82% of its monthly budget',
       what: '$8.239 of $10.00 is spent or reserved this month.',
     });
-    expect(reading.advice).toContain('At 100%');
+    expect(reading.advice).toContain('Requests that cost more than what is left are rejected with HTTP 402.');
     const account = { ...budget, owner: 'account', keyName: null, period: 'total', limit: 0, spent: 0 } as const;
     expect(budgetReading(account, 'EUR', NOW)).toMatchObject({
       subject: 'key_1 0 total',

@@ -50,8 +50,8 @@ export function budgetReading(budget: SpentBudget, currency: string, now: Date):
     what: `${amount(spent)} of ${amount(limit)} is spent or reserved${period === 'month' ? ' this month' : ''}.`,
     advice:
       value >= 100
-        ? 'Requests that exceed the remaining budget are rejected with HTTP 402. Raise the budget to allow them.'
-        : 'At 100%, requests are rejected with HTTP 402. Raise the budget, or check Usage to see what is spending it.',
+        ? 'Requests that cost more than what is left are rejected with HTTP 402. Raise the budget to allow them.'
+        : 'Requests that cost more than what is left are rejected with HTTP 402. Raise the budget, or check Usage to see what is spending it.',
     path: owner === 'key' ? '/console/keys' : '/console/usage',
   };
 }

@@ -100,24 +100,34 @@ export class TaskEstimates {
 
   /**
    * The outlook of a task. If it has ended: the estimate from its acceptance. If it is running: from its provider's
-   * times. If it is waiting: from its position. Never less than the time that has passed.
+   * times. If it is waiting: from its position. Never less than the time that has passed. `heldMs`: how long no provider
+   * may be called for a waiting task; its image is made after that. Null: nobody knows, so there is no estimate.
    */
-  outlook(task: TaskSummary, position?: QueuePosition): Outlook {
+  outlook(task: TaskSummary, position?: QueuePosition, heldMs: number | null = 0): Outlook {
     const { underway } = task;
     if (underway === null) return { ...NOTHING, estimatedMs: task.estimatedMs ?? undefined };
     if (this.record === undefined || !this.health.accepting) return NOTHING;
-    if (task.phase === 'queued' && position === undefined) {
-      // On its way to a worker, or not in line yet: the estimate from its acceptance is the best available.
-      return {
-        ...NOTHING,
-        estimatedMs: task.estimatedMs === null ? undefined : Math.max(task.estimatedMs, underway.ageMs),
-      };
-    }
-    const rest = position === undefined ? this.rest(this.record, task) : this.total(task, position.before);
+    const usual = this.usualMs(this.record, task, underway.ageMs, position);
+    if (task.phase !== 'queued' || heldMs === 0) return { queuePosition: position?.position, estimatedMs: usual };
+    const held = heldMs === null ? undefined : underway.ageMs + heldMs + serviceMs(this.record, kindOf(task));
     return {
       queuePosition: position?.position,
-      estimatedMs: rest === undefined ? undefined : underway.ageMs + Math.max(0, rest),
+      estimatedMs: held === undefined ? undefined : Math.max(held, usual ?? 0),
     };
+  }
+
+  /** Where its provider may be called. */
+  private usualMs(
+    record: ServiceRecord,
+    task: TaskSummary,
+    ageMs: number,
+    position: QueuePosition | undefined,
+  ): number | undefined {
+    // On its way to a worker, or not in line yet: the estimate from its acceptance is the best available.
+    if (task.phase === 'queued' && position === undefined)
+      return task.estimatedMs === null ? undefined : Math.max(task.estimatedMs, ageMs);
+    const rest = position === undefined ? this.rest(record, task) : this.total(task, position.before);
+    return rest === undefined ? undefined : ageMs + Math.max(0, rest);
   }
 
   private rest(record: ServiceRecord, task: TaskSummary): number {

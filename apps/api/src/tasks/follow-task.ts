@@ -10,7 +10,7 @@ import type { EventStream } from '../common/events/event-stream.js';
 import { EventStreams } from '../common/events/event-streams.js';
 import { sourceOf } from '../common/source-of.js';
 import { errorBody } from '../common/error-reply.js';
-import { TaskLinks } from '#answers/task-links.js';
+import { TaskViews } from '#answers/task-views.js';
 import { FollowerLimit } from './follower-limit.js';
 import { TaskWatchers } from './task-watchers.js';
 
@@ -28,7 +28,7 @@ export class FollowTask {
     private readonly watchers: TaskWatchers,
     private readonly limit: FollowerLimit,
     private readonly draining: Draining,
-    private readonly links: TaskLinks,
+    private readonly views: TaskViews,
     private readonly streams: EventStreams,
     private readonly access: AccessWatch,
   ) {}
@@ -82,7 +82,11 @@ export class FollowTask {
   ): void {
     reply.request.taskId = task.id;
     if (reply.raw.destroyed) return;
-    const { dataOf = (look, itsPosition) => ({ code: 200, data: this.links.view(look, itsPosition) }) } = shown;
+    const viewOf: Shown['dataOf'] = async (look, itsPosition) => ({
+      code: 200,
+      data: await this.views.one(look, itsPosition),
+    });
+    const { dataOf = viewOf } = shown;
     const leave = isFinal(task.status) ? () => undefined : this.limit.enter(sourceOf(reply.request));
     const call = new AbortController();
     let stopWatching = (): void => undefined;

@@ -37,6 +37,7 @@ import { PollQuery } from './dto/poll-query.dto.js';
 import { TaskHeadersInterceptor } from './task-headers.interceptor.js';
 import { TaskIdsPipe } from './task-ids.pipe.js';
 import { TaskLinks } from '#answers/task-links.js';
+import { TaskViews } from '#answers/task-views.js';
 import { timelineOf } from '#answers/task-timeline.js';
 import {
   DescribeCancel,
@@ -60,6 +61,7 @@ export class TasksController {
     private readonly tasks: TaskStore,
     private readonly lists: TaskListStore,
     private readonly links: TaskLinks,
+    private readonly views: TaskViews,
     private readonly follow: FollowTask,
     private readonly cancelTask: CancelOwnTask,
     private readonly deleteTask: DeleteOwnTask,
@@ -74,7 +76,7 @@ export class TasksController {
   @DescribeTaskList()
   async list(@Caller() caller: Caller, @Query() query: ListQuery): Promise<TaskListResponse> {
     const page = await this.lists.list(caller, { ...query, kept: true }).catch(unreadable);
-    const data = await this.links.views(page.tasks);
+    const data = await this.views.of(page.tasks);
     const next = page.hasMore ? (data.at(-1)?.id ?? null) : null;
     return { object: 'list', data, has_more: page.hasMore, next };
   }
@@ -87,7 +89,7 @@ export class TasksController {
   async batch(@Caller() caller: Caller, @Body(TaskIdsPipe) ids: string[]): Promise<TaskBatchResponse> {
     const stored = await this.tasks.findAll(caller, ids.filter(isTaskId)).catch(unreadable);
     const found = stored.filter((task) => !isDeleted(task));
-    const views = new Map((await this.links.views(found)).map((view) => [view.id, view]));
+    const views = new Map((await this.views.of(found)).map((view) => [view.id, view]));
     return {
       code: 200,
       data: ids.flatMap((id) => views.get(id) ?? []),
@@ -195,9 +197,8 @@ export class TasksController {
   }
 
   private async answer(task: TaskSummary, more: Pick<TaskView, 'timeline'> = {}): Promise<TaskResponse> {
-    // Only a queued task has a position, so only that needs a query.
-    const positions = task.phase === 'queued' ? await this.estimates.positions([task]) : undefined;
-    return { code: 200, data: { ...this.links.view(task, positions?.get(task.id)), ...more } };
+    const [view = this.links.view(task)] = await this.views.of([task]);
+    return { code: 200, data: { ...view, ...more } };
   }
 }
 

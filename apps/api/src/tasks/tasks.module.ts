@@ -1,4 +1,6 @@
 import { Module, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { TaskViews } from '#answers/task-views.js';
+import { WaitingModule } from '#answers/waiting.module.js';
 import { ErasureModule } from '#erasure/erasure.module.js';
 import { RoutingModule } from '#routing/routing.module.js';
 import { TaskEstimates } from '#tasks/admission/task-estimates.js';
@@ -15,9 +17,9 @@ import { TasksController } from './tasks.controller.js';
 
 /** `/v1/tasks`: the tasks of the library's TasksModule, as callers see them. */
 @Module({
-  imports: [CommonModule, ErasureModule, LinksModule, TaskListenersModule, RoutingModule, TasksModule],
+  imports: [CommonModule, ErasureModule, LinksModule, TaskListenersModule, RoutingModule, TasksModule, WaitingModule],
   controllers: [TasksController, ReceiptsController],
-  providers: [CancelOwnTask, DeleteOwnTask, FollowTask, FollowerLimit, TaskWatchers],
+  providers: [CancelOwnTask, DeleteOwnTask, FollowTask, FollowerLimit, TaskViews, TaskWatchers],
   exports: [CancelOwnTask, FollowTask, TaskWatchers],
 })
 export class TasksApiModule implements OnApplicationBootstrap, OnApplicationShutdown {

@@ -132,6 +132,7 @@ const gallery = createRoute({
   getParentRoute: () => inside,
   path: 'gallery',
   validateSearch: (search): GalleryFilters => ({
+    text: text(search['text']),
     model: text(search['model']),
     provider: text(search['provider']),
     key: text(search['key']),

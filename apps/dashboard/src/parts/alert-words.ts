@@ -68,13 +68,21 @@ export function causeOf({ kind, path }: Pick<Alert, 'kind' | 'path'>): Pick<Link
   }
 }
 
+const SENDING: StateLook = { label: 'Sending', color: 'amber' };
+/** As a delivery of a webhook that failed and is tried again. */
+const RETRYING: StateLook = { label: 'Retrying', color: 'red' };
+
 /** The state of a channel, from its latest message. */
 export function channelLook({ gone, last }: AlertChannel): StateLook & { readonly why: string } {
   if (gone) return { label: 'Off (HTTP 410)', color: 'red', why: 'It answered 410. Remove it and add it again.' };
   if (last === null) return { label: 'Not tested', color: 'gray', why: 'Nothing sent yet. Send a test alert.' };
   const what = last.test ? 'Test alert' : 'Last alert';
   const outcome = attemptOutcome({ status: last.answer, error: last.error, duration_ms: null }, true);
-  if (last.status === 'pending') return { label: 'Sending', color: 'amber', why: `${what}: ${outcome}.` };
+  if (last.status === 'pending') {
+    // Before the first answer, nothing has failed yet.
+    const isFirst = last.answer === null && last.error === null;
+    return { ...(isFirst ? SENDING : RETRYING), why: `${what}: ${outcome}.` };
+  }
   return last.status === 'delivered'
     ? { label: 'Working', color: 'green', why: `${what}: ${outcome}.` }
     : { label: 'Failed', color: 'red', why: `${what}: ${outcome}.` };

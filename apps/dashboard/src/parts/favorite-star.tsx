@@ -11,10 +11,13 @@ interface FavoriteStarProps extends ActionIconProps {
   /** Position such as "2 of 12", which tells equal prompts apart. */
   readonly place: string;
   readonly tabIndex?: number;
+  readonly title?: string;
+  /** Size of its icon, in px. */
+  readonly icon?: number;
 }
 
 /** Makes a task a favorite, or no longer one. */
-export function FavoriteStar({ task, place, ...look }: FavoriteStarProps) {
+export function FavoriteStar({ task, place, icon = 13, ...look }: FavoriteStarProps) {
   const { isPending, toggle } = useFavorite(task);
   const { favorite, prompt } = task;
   return (
@@ -29,7 +32,7 @@ export function FavoriteStar({ task, place, ...look }: FavoriteStarProps) {
       {...whileBusy(isPending)}
       onClick={toggle}
     >
-      {favorite ? <IconStarFilled size={13} /> : <IconStar size={13} />}
+      {favorite ? <IconStarFilled size={icon} /> : <IconStar size={icon} />}
     </ActionIcon>
   );
 }

@@ -17,10 +17,12 @@ interface LatencyProps {
   readonly period: string;
   /** Of its heading. */
   readonly level: 2 | 3;
+  /** Whether the page tells the whole latency elsewhere, estimated from all tasks instead of the newest. */
+  readonly isToldInAll?: boolean;
 }
 
 /** The latency of completed tasks, and the part of it that they waited. */
-export function Latency({ latency, period, level }: LatencyProps) {
+export function Latency({ latency, period, level, isToldInAll = false }: LatencyProps) {
   const { tasks } = latency;
   if (tasks === 0) return null;
   const count = `${tasks < MOST ? '' : 'newest '}${tasks.toLocaleString('en')} ${tasks === 1 ? 'task' : 'tasks'}`;
@@ -42,7 +44,7 @@ export function Latency({ latency, period, level }: LatencyProps) {
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {PARTS.map(([part, name]) => (
+          {PARTS.filter(([part]) => part !== 'total' || !isToldInAll).map(([part, name]) => (
             <Table.Tr key={part}>
               <Table.Td>{name}</Table.Td>
               <Table.Td ta="right" className="numbers nowrap" data-name="Median">

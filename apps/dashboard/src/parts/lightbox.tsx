@@ -13,12 +13,13 @@ import {
   IconZoomReset,
 } from '@tabler/icons-react';
 import { useEffect, useState, type KeyboardEvent, type ReactNode } from 'react';
-import { taskQuery } from '../api/queries.ts';
+import { taskQuery, useMay } from '../api/queries.ts';
 import type { TaskDetail } from '../api/types.ts';
 import { useCopy } from './copy-text.ts';
 import { Dialog } from './dialog.tsx';
+import { FavoriteStar } from './favorite-star.tsx';
 import { dimensions, duration, fullTime, money } from './format.ts';
-import { MAX_ZOOM, moved, STEP, transformOf, WHOLE, zoomed, type View } from './pan-zoom.ts';
+import { MAX_ZOOM, moved, STEP, transformOf, WHOLE, zoomed, zoomText, type View } from './pan-zoom.ts';
 import { StoredImage } from './stored-image.tsx';
 import { usePanZoom } from './use-pan-zoom.ts';
 
@@ -76,6 +77,7 @@ interface ViewerProps extends Pick<LightboxProps, 'images' | 'onShow' | 'onClose
 
 function Viewer({ images, shown, image: { taskId, index, preview = null }, ...props }: ViewerProps) {
   const { onShow, onClose, uses } = props;
+  const mayStar = useMay()('tasks.create');
   const { data: task, error } = useQuery(taskQuery(taskId));
   const [view, setView] = useState<View>(WHOLE);
   const queries = useQueryClient();
@@ -91,20 +93,24 @@ function Viewer({ images, shown, image: { taskId, index, preview = null }, ...pr
   const zoom = (factor: number) => setView(zoomed(view, factor));
   const { ref, handlers } = usePanZoom({ view, onView: setView, onSwipe: lead });
   const isWhole = view.zoom === 1;
-  const press = (event: KeyboardEvent) => {
+  const press = (event: KeyboardEvent<HTMLElement>) => {
+    const box = event.currentTarget;
     const nudge = (dx: number, dy: number) => setView(moved(view, dx * NUDGE, dy * NUDGE));
     const work: Readonly<Record<string, (() => void) | undefined>> = {
       '+': () => zoom(STEP),
       '=': () => zoom(STEP),
       '-': () => zoom(1 / STEP),
       '0': () => setView(WHOLE),
+      // As in the gallery.
+      f: () => box.querySelector<HTMLElement>('.star')?.click(),
       ArrowLeft: () => (isWhole ? lead(-1) : nudge(1, 0)),
       ArrowRight: () => (isWhole ? lead(1) : nudge(-1, 0)),
       ...(isWhole ? {} : { ArrowUp: () => nudge(0, 1), ArrowDown: () => nudge(0, -1) }),
     };
-    if (event.ctrlKey || event.metaKey || event.altKey || work[event.key] === undefined) return;
+    const act = work[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (event.ctrlKey || event.metaKey || event.altKey || act === undefined) return;
     event.preventDefault();
-    work[event.key]?.();
+    act();
   };
   const url = task?.images[index]?.url ?? (task === undefined ? preview : null);
   const gone = error === null ? 'This image is no longer available.' : error.message;
@@ -156,7 +162,7 @@ function Viewer({ images, shown, image: { taskId, index, preview = null }, ...pr
         )}
         <Tool name="Zoom out" isOff={isWhole} icon={<IconZoomOut size={18} />} onClick={() => zoom(1 / STEP)} />
         <Text size="sm" className="numbers" w={52} ta="center" aria-live="polite">
-          {Math.round(view.zoom * 100)}%
+          {zoomText(view)}
         </Text>
         <Tool
           name="Zoom in"
@@ -172,6 +178,9 @@ function Viewer({ images, shown, image: { taskId, index, preview = null }, ...pr
             icon={<IconChevronRight size={18} />}
             onClick={() => lead(1)}
           />
+        )}
+        {task !== undefined && mayStar && (
+          <FavoriteStar task={task} place={`${shown + 1} of ${images.length}`} size="lg" icon={18} title="Favorite" />
         )}
         {task !== undefined && <Take task={task} index={index} onLeave={onClose} />}
         {task?.images[index] !== undefined && uses?.(task, index)}

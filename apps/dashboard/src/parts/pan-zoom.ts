@@ -39,6 +39,11 @@ function bounded({ zoom, x, y }: View): View {
   return { zoom, x: Math.min(most, Math.max(-most, x)), y: Math.min(most, Math.max(-most, y)) };
 }
 
+/** Against the whole image in its box: a percentage would be read as that of its pixels. */
+export function zoomText({ zoom }: View): string {
+  return zoom === 1 ? 'Fit' : `${Number(zoom.toFixed(1))}×`;
+}
+
 /** The CSS transform of a picture that fills its box. */
 export function transformOf({ zoom, x, y }: View): string {
   return `translate(${x * 100}%, ${y * 100}%) scale(${zoom})`;

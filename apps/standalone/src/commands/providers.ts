@@ -5,6 +5,7 @@ import type { PrismaService } from '#database/prisma.service.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { RedisConfig } from '#redis/redis.config.js';
 import { STARTS_KEPT } from '#routing/call-permit.js';
+import { CallHistory, totalsOf, type CallCount } from '#routing/call-history.js';
 import { LimiterState, type ServerState } from '#routing/limiter-state.js';
 import { DRAIN_REASON, ProviderSwitches, type ProviderSwitch } from '#routing/provider-switches.js';
 import { RoutingConfig } from '#routing/routing.config.js';
@@ -100,15 +101,23 @@ async function list(
   say: (line: string) => void,
 ): Promise<void> {
   const names = [...new Set([...known.keys(), ...drained.keys()])];
-  const states = await look(names, config, env, say);
-  const header = ['NAME', 'TYPE', 'KEYS', 'LIMITS', 'CALLS', 'STARTS/MIN', 'BREAKER', 'COOLING', 'SWITCH'];
+  const seen = await look(names, config, env, say);
+  const header = ['NAME', 'TYPE', 'KEYS', 'LIMITS', 'CALLS', 'STARTS/MIN', 'BREAKER', 'COOLING', 'LAST HOUR', 'SWITCH'];
   const rows = names.map((name, index) => [
     name,
     ...entryCells(known.get(name)),
-    ...stateCells(states?.[index]),
+    ...stateCells(seen?.states[index]),
+    hourText(name, seen?.hour),
     switchText(drained.get(name)),
   ]);
   say(textTable([header, ...rows]));
+}
+
+/** What Redis has of providers. */
+interface Seen {
+  readonly states: readonly ServerState[];
+  /** Their calls of the last hour. */
+  readonly hour: readonly CallCount[];
 }
 
 /** Reports when Redis does not answer, and returns undefined. */
@@ -117,13 +126,17 @@ async function look(
   config: StandaloneConfig,
   env: Environment,
   say: (line: string) => void,
-): Promise<readonly ServerState[] | undefined> {
+): Promise<Seen | undefined> {
   const { redisUrl } = findRunning(config);
   try {
     const [queue, routing] = loadConfig([RedisConfig, RoutingConfig], { ...env, REDIS_URL: redisUrl });
-    return await withRedis(queue, (redis) => new LimiterState(redis, queue, routing).statesOf(names));
+    return await withRedis(queue, async (redis) => {
+      const states = await new LimiterState(redis, queue, routing).statesOf(names);
+      const { minutes } = await new CallHistory(redis, queue).read([]);
+      return { states, hour: minutes.flatMap(({ counts }) => counts) };
+    });
   } catch (error) {
-    say(`Calls, circuit breakers and paused keys are unknown, because Redis can't be reached: ${reasonOf(error)}\n`);
+    say(`Calls, circuit breakers, and paused keys are unknown, because Redis can't be reached: ${reasonOf(error)}\n`);
     return undefined;
   }
 }
@@ -148,6 +161,14 @@ function stateCells(state: ServerState | undefined): string[] {
     breaker === 'open' ? `open ${seconds(openMs)}` : breaker,
     [...cooling].map(([name, ms]) => `${name || 'no key'} ${seconds(ms)}`).join(', ') || '-',
   ];
+}
+
+/** The same numbers as the console's. A provider that was drained with all its servers has the calls of all of them. */
+function hourText(name: string, hour: readonly CallCount[] | undefined): string {
+  if (hour === undefined) return '?';
+  const own = hour.filter(({ provider, server }) => name === provider || name === serverId({ name: provider, server }));
+  const { calls, failed } = totalsOf(own);
+  return calls === 0 ? '-' : `${calls} ${calls === 1 ? 'call' : 'calls'}, ${failed} failed`;
 }
 
 function switchText(row: ProviderSwitch | undefined): string {

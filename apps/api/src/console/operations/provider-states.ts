@@ -60,7 +60,7 @@ export class ProviderStates {
         has_key: keys.length === 0 || keys.some(({ isSet }) => isSet),
         servers,
         breaker: closest?.breaker ?? 'closed',
-        open_ms: servers.length === 0 ? 0 : Math.min(...servers.map(({ open_ms }) => open_ms)),
+        open_ms: soonest(servers.map(({ open_ms }) => open_ms)),
         calls: sum(servers.map(({ calls }) => calls)),
         concurrency: sumOfLimits(servers.map(({ concurrency }) => concurrency)),
         starts: sum(servers.map(({ starts }) => starts)),
@@ -68,6 +68,7 @@ export class ProviderStates {
         resting_keys: servers.flatMap((server) =>
           server.resting_keys.map(({ key, rests_ms }) => ({ key: labelOf(server.name ?? undefined, key), rests_ms })),
         ),
+        rests_ms: soonest(servers.filter(({ breaker }) => breaker === 'closed').map(({ rests_ms }) => rests_ms)),
         drained: drainedView(drained.get(name)),
         last_hour: recentCallsView(history, name, (count) => count.provider === name),
       };
@@ -130,8 +131,15 @@ function serverView(
     starts: state?.starts ?? 0,
     starts_per_minute: server.limits.startsPerMinute ?? null,
     resting_keys: [...(state?.cooling ?? [])].map(([key, ms]) => ({ key, rests_ms: ms })),
+    rests_ms: restOf(server, state),
     drained: drainedView(off),
   };
+}
+
+/** How long none of its keys may be used, in ms. A server without keys is paused as one with a nameless key is. */
+function restOf({ keys }: ProviderEntry, state: ServerState | undefined): number {
+  const set = keys.filter(({ secret }) => secret !== '').map(({ name }) => name);
+  return soonest((keys.length === 0 ? [''] : set).map((key) => state?.cooling.get(key) ?? 0));
 }
 
 function drainedView(off: ProviderSwitch | undefined): ServerStateView['drained'] {
@@ -140,6 +148,11 @@ function drainedView(off: ProviderSwitch | undefined): ServerStateView['drained'
 
 function labelOf(server: string | undefined, key: string): string {
   return server === undefined ? key : `${server}/${key}`;
+}
+
+/** The shortest of some spans; 0 without any. */
+function soonest(spans: readonly number[]): number {
+  return spans.length === 0 ? 0 : Math.min(...spans);
 }
 
 function sum(numbers: readonly number[]): number {

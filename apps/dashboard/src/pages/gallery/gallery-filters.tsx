@@ -4,10 +4,13 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { keyNamesQuery, modelsQuery, useMay, useSession } from '../../api/queries.ts';
 import { peopleQuery } from '../../api/team-queries.ts';
+import { SearchField } from '../../parts/search-field.tsx';
 import { Choice } from '../tasks/task-filter-bar.tsx';
 
 /** Filters of the gallery; kept in the URL, so that a selection can be shared. */
 export interface GalleryFilters {
+  /** Part of a prompt. */
+  readonly text?: string | undefined;
   readonly model?: string | undefined;
   readonly provider?: string | undefined;
   /** Id of a key, or `playground`. */
@@ -37,6 +40,12 @@ export function GalleryFilterBar({ filters }: { readonly filters: GalleryFilters
   const isStarred = filters.favorites === 'true';
   return (
     <Group gap="sm">
+      <SearchField
+        label="Search prompts"
+        placeholder="Search prompts"
+        text={filters.text}
+        onChange={(text) => change({ text })}
+      />
       <Button
         variant={isStarred ? 'light' : 'default'}
         aria-pressed={isStarred}

@@ -9,7 +9,17 @@ export interface Health extends StateLook {
 
 /** Most important first: operator actions, then missing settings, then failures. */
 export function healthOf(provider: Provider): Health {
-  const { drained, type, has_key: hasKey, breaker, open_ms: openMs, calls, concurrency, last_hour: hour } = provider;
+  const {
+    drained,
+    type,
+    has_key: hasKey,
+    breaker,
+    open_ms: openMs,
+    rests_ms: restsMs,
+    calls,
+    concurrency,
+    last_hour: hour,
+  } = provider;
   if (type === null)
     return {
       label: 'Not in catalog',
@@ -31,6 +41,12 @@ export function healthOf(provider: Provider): Health {
       label: 'Recovering',
       color: 'amber',
       why: 'Paused after failures. The next request tests it.',
+    };
+  if (restsMs > 0)
+    return {
+      label: 'Keys paused',
+      color: 'amber',
+      why: `No key can be used. Next attempt in ${secondsLeft(restsMs)}.`,
     };
   if (hour.failing > 0 && hour.last_failure !== null) {
     const when = fromNow(hour.last_failure.at);

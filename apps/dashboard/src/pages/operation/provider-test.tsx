@@ -33,9 +33,9 @@ export function TestButton({ provider }: { readonly provider: Provider }) {
 }
 
 function Trial({ provider }: { readonly provider: Provider }) {
-  const { name, trials, drained, breaker } = provider;
-  const although =
-    drained !== null ? ', although it is drained' : breaker === 'closed' ? '' : ', although it is paused';
+  const { name, trials, drained } = provider;
+  const isPaused = drained === null && (provider.breaker !== 'closed' || provider.rests_ms > 0);
+  const although = drained !== null ? ', although it is drained' : isPaused ? ', although it is paused' : '';
   const [model, setModel] = useState(trials[0]?.model ?? '');
   const test = useMutation({
     mutationFn: () => send<AcceptedTask>('POST', `/providers/${encodeURIComponent(name)}/test`, { model }),
@@ -47,7 +47,7 @@ function Trial({ provider }: { readonly provider: Provider }) {
     <Stack>
       <Text size="sm">
         Generates one small image with {name} only, the same way as any other image{although}.{' '}
-        {breaker !== 'closed' && drained === null && 'If it succeeds, the pause ends. '}
+        {isPaused && 'If it succeeds, the pause ends. '}
         {priceText(trial?.cost ?? null)} It takes up to two minutes.
       </Text>
       {trials.length > 1 && (

@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import type { LinkProps } from '@tanstack/react-router';
 import { waitingText } from '#contract/waiting.js';
-import { firingQuery, type Alert } from '../../api/alerts.ts';
+import { alertChannelsQuery, firingQuery, type Alert, type AlertChannel } from '../../api/alerts.ts';
 import { catalogQuery, type ReadCatalog } from '../../api/catalog.ts';
 import { providersQuery, queueQuery, type Provider, type Queue } from '../../api/operation.ts';
 import { keysQuery, openFailuresQuery, useMay, useSession } from '../../api/queries.ts';
 import { ownAccountQuery } from '../../api/team-queries.ts';
 import type { ApiKey } from '../../api/types.ts';
 import { endpointsQuery, type Endpoint } from '../../api/webhooks.ts';
-import { causeOf } from '../../parts/alert-words.ts';
-import { clockSpan, clockTime, fromNow } from '../../parts/format.ts';
+import { causeOf, CHANNEL_NAMES, channelLook } from '../../parts/alert-words.ts';
+import { clockSpan, clockTime, fromNow, secondsLeft } from '../../parts/format.ts';
 import { undeliveredOf } from '../../parts/webhook-words.ts';
 import { healthOf } from '../operation/provider-health.ts';
 
@@ -52,7 +52,10 @@ export function useAttention(): Notice[] | undefined {
   const queue = useQuery({ ...queueQuery, ...often, enabled: operator });
   const catalog = useQuery({ ...catalogQuery, enabled: operator });
   const alerts = useQuery({ ...firingQuery, enabled: may('alerts.manage') });
-  if ([failures, keys, endpoints, account, providers, queue, catalog, alerts].some(({ isLoading }) => isLoading))
+  const channels = useQuery({ ...alertChannelsQuery, ...often, enabled: may('alerts.manage') });
+  if (
+    [failures, keys, endpoints, account, providers, queue, catalog, alerts, channels].some(({ isLoading }) => isLoading)
+  )
     return undefined;
   const firing = (alerts.data?.data ?? []).map(alertNotice);
   const found = [
@@ -63,6 +66,7 @@ export function useAttention(): Notice[] | undefined {
     ...budgetNotices('This account', account.data?.budget ?? null, { to: may('team.manage') ? '/team' : '/usage' }),
     ...(keys.data?.data ?? []).flatMap(keyNotices),
     ...(endpoints.data?.data ?? []).flatMap(endpointNotices),
+    ...(channels.data?.data ?? []).flatMap(channelNotices),
   ];
   const insisting = new Set(found.filter(({ insists }) => insists).map(({ about }) => about));
   const alerting = firing.filter(({ about }) => !insisting.has(about));
@@ -74,6 +78,14 @@ function alertNotice(alert: Alert): Notice {
   const { acknowledged_by: by } = alert;
   const text = `${alert.title}${by === null ? '' : ` (acknowledged by ${by})`}.`;
   return { text, link: causeOf(alert), about: `${alert.kind} ${alert.subject}` };
+}
+
+/** A channel that fails can't say so itself. */
+function channelNotices(channel: AlertChannel): Notice[] {
+  const { color, why } = channelLook(channel);
+  if (color !== 'red') return [];
+  const name = `${CHANNEL_NAMES[channel.kind]} ${channel.address}`;
+  return [{ text: `Alerts don’t arrive at ${name}. ${why}`, link: { to: '/alerts' } }];
 }
 
 function queueNotices({ workers, waiting, waiting_for: groups, oldest_waiting_seconds: oldest }: Queue): Notice[] {
@@ -97,8 +109,9 @@ function providerNotices(provider: Provider): Notice[] {
   if (provider.drained !== null && provider.models.length > 0) {
     return [{ text: `${provider.name} is drained and gets no requests.`, link: OPERATION }];
   }
+  const isStopped = provider.rests_ms > 0;
   return provider.resting_keys.map(({ key }) => ({
-    text: `${provider.name}: ${key === '' ? 'its key' : `key ${key}`} is refused or at its limit.`,
+    text: `${provider.name}: ${key === '' ? 'its key' : `key ${key}`} is refused or at its limit${isStopped ? `, so it gets no requests for ${secondsLeft(provider.rests_ms)}` : ''}.`,
     link: OPERATION,
   }));
 }

@@ -3,7 +3,7 @@ import { IconZoomIn, IconZoomOut, IconZoomReset } from '@tabler/icons-react';
 import { useState, type KeyboardEvent } from 'react';
 import type { TaskDetail } from '../../api/types.ts';
 import { Dialog } from '../../parts/dialog.tsx';
-import { moved, STEP, transformOf, WHOLE, zoomed, type View } from '../../parts/pan-zoom.ts';
+import { moved, STEP, transformOf, WHOLE, zoomed, zoomText, type View } from '../../parts/pan-zoom.ts';
 import { StoredImage } from '../../parts/stored-image.tsx';
 import { usePanZoom } from '../../parts/use-pan-zoom.ts';
 
@@ -68,7 +68,7 @@ function Side({ images }: Pick<CompareCloselyProps, 'images'>) {
           <IconZoomOut size={18} />
         </ActionIcon>
         <Text size="sm" className="numbers" w={52} ta="center" aria-live="polite">
-          {Math.round(view.zoom * 100)}%
+          {zoomText(view)}
         </Text>
         <ActionIcon variant="default" size="lg" aria-label="Zoom in" onClick={() => setView(zoomed(view, STEP))}>
           <IconZoomIn size={18} />

@@ -21,7 +21,7 @@ import {
   IconZoomOut,
 } from '@tabler/icons-react';
 import { Dialog } from '../../parts/dialog.tsx';
-import { MAX_ZOOM, STEP, transformOf, WHOLE, zoomed } from '../../parts/pan-zoom.ts';
+import { MAX_ZOOM, STEP, transformOf, WHOLE, zoomed, zoomText } from '../../parts/pan-zoom.ts';
 import { usePanZoom } from '../../parts/use-pan-zoom.ts';
 import { MaskArea, type Area } from './mask-area.tsx';
 import type { Overlay } from './overlay.ts';
@@ -331,7 +331,7 @@ function Painting({ file, kinds, overlay, onDone, onClose, onUnsaved }: Painting
             <IconZoomOut size={16} />
           </ActionIcon>
           <Text size="sm" className="numbers" w={48} ta="center" aria-live="polite">
-            {Math.round(view.zoom * 100)}%
+            {zoomText(view)}
           </Text>
           <ActionIcon
             variant="default"

@@ -64,7 +64,7 @@ export function UsagePage() {
         <Figures usage={data} span={span} filters={filters} />
       )}
       {error === null && data !== undefined && data.data.length > 0 && latency.data !== undefined && (
-        <Latency latency={latency.data} level={2} period="in this period" />
+        <Latency latency={latency.data} level={2} period="in this period" isToldInAll />
       )}
       <UsageBudgets since={data?.since ?? null} />
     </PageFrame>

@@ -34,12 +34,12 @@ export function WebhookEndpoints({ query: { data, error, isPending, refetch }, i
       )}
       {data !== undefined && data.data.length > 0 && (
         <Table.ScrollContainer minWidth={300}>
-          <Table horizontalSpacing="md">
+          <Table horizontalSpacing="md" className="card-rows" __vars={{ '--card-cell': '180px' }}>
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>Endpoint</Table.Th>
                 <Table.Th>Status</Table.Th>
-                <Table.Th visibleFrom="sm">Last 24 hours</Table.Th>
+                <Table.Th>Last 24 hours</Table.Th>
                 <HiddenHead w={56}>Actions</HiddenHead>
               </Table.Tr>
             </Table.Thead>
@@ -73,7 +73,7 @@ function EndpointRow({ endpoint, isAdmin, onAct }: RowProps) {
           {events.map(eventName).join(', ')}
         </Text>
       </Table.Td>
-      <Table.Td title={disabledAt === null ? undefined : `Since ${fullTime(disabledAt)}`}>
+      <Table.Td data-name="Status" title={disabledAt === null ? undefined : `Since ${fullTime(disabledAt)}`}>
         <Stack gap={6} align="flex-start">
           <State {...lookOf(endpoint)} />
           {isAdmin && disabledAt === null && recent !== null && recent.failed + recent.retrying > 0 && (
@@ -88,7 +88,7 @@ function EndpointRow({ endpoint, isAdmin, onAct }: RowProps) {
           )}
         </Stack>
       </Table.Td>
-      <Table.Td visibleFrom="sm">
+      <Table.Td data-name="Last 24 hours">
         {recent === null ? (
           <Text size="sm" c="dimmed">
             None
@@ -104,7 +104,7 @@ function EndpointRow({ endpoint, isAdmin, onAct }: RowProps) {
           </Stack>
         )}
       </Table.Td>
-      <Table.Td>
+      <Table.Td className="card-menu">
         <EndpointMenu endpoint={endpoint} isAdmin={isAdmin} onAct={onAct} />
       </Table.Td>
     </Table.Tr>

@@ -75,6 +75,9 @@ export class ServerStateView {
   @ApiProperty({ type: [RestingKeyView] })
   resting_keys!: RestingKeyView[];
 
+  @ApiProperty({ type: 'integer', description: 'Milliseconds until one of its keys may be used; 0 if one may be now.' })
+  rests_ms!: number;
+
   @ApiProperty({ type: DrainedView, nullable: true, description: 'Whether this server alone is drained.' })
   drained!: DrainedView | null;
 
@@ -143,6 +146,12 @@ export class ProviderStateView {
 
   @ApiProperty({ type: [RestingKeyView] })
   resting_keys!: RestingKeyView[];
+
+  @ApiProperty({
+    type: 'integer',
+    description: 'Milliseconds until a key may be used at a server whose breaker is closed; 0 if one may be now.',
+  })
+  rests_ms!: number;
 
   @ApiProperty({ type: DrainedView, nullable: true })
   drained!: DrainedView | null;
