@@ -28,6 +28,7 @@ const mayImport = {
   tasks: [...below, 'redis', 'queue', 'database', 'storage', 'notifications', 'billing'],
   health: [...below, 'database', 'queue', 'storage'],
   uploads: [...below, 'database', 'storage', 'tasks', 'accounts'],
+  batches: [...below, 'database', 'tasks', 'accounts'],
   answers: [...below, 'queue', 'storage', 'tasks', 'catalog', 'providers', 'routing'],
 };
 const rooms = Object.keys(mayImport);

@@ -27,6 +27,16 @@ export function newUploadId(): string {
   return `upload_${ulid(undefined, random)}`;
 }
 
+/** `file_` + ULID. */
+export function newFileId(): string {
+  return `file_${ulid(undefined, random)}`;
+}
+
+/** `batch_` + ULID. */
+export function newBatchId(): string {
+  return `batch_${ulid(undefined, random)}`;
+}
+
 /** `req_` + ULID, for logs and support; monotonic within one process. */
 export const newRequestId = ((): (() => string) => {
   const next = monotonicFactory(random);

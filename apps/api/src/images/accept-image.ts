@@ -75,6 +75,7 @@ export class AcceptImage {
         id: upload.taskId,
         ...taskOwnerOf(caller),
         requestId: asked.requestId,
+        batchId: asked.batchId,
         action,
         model,
         prompt,

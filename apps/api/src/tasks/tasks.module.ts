@@ -15,7 +15,7 @@ import { TasksController } from './tasks.controller.js';
   imports: [CommonModule, LinksModule, TaskListenersModule, RoutingModule, TasksModule],
   controllers: [TasksController],
   providers: [CancelOwnTask, FollowTask, FollowerLimit, TaskWatchers],
-  exports: [FollowTask],
+  exports: [CancelOwnTask, FollowTask],
 })
 export class TasksApiModule implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(private readonly estimates: TaskEstimates) {}

@@ -6,6 +6,7 @@ import { AlertEventRepository } from '#notifications/alerts/alert-event.reposito
 import { ExpireChatUsage } from '#billing/expire-chat-usage.js';
 import { ExpireLedger } from '#billing/expire-ledger.js';
 import { RollUpUsage } from '#billing/roll-up-usage.js';
+import { ExpireBatches } from '#batches/expire-batches.js';
 import { HealthConfig } from '#health/health.config.js';
 import { StoredResponses } from '#routing/stored-responses.js';
 import { StorageConfig } from '#storage/storage.config.js';
@@ -47,6 +48,7 @@ export class Schedules {
   constructor(
     tasks: ExpireTasks,
     uploads: ExpireUploads,
+    batches: ExpireBatches,
     orphans: CollectOrphans,
     idempotencyKeys: ExpireIdempotencyKeys,
     signIns: ExpireSignIns,
@@ -83,6 +85,12 @@ export class Schedules {
         everyMs: EXPIRE_EVERY_MS,
         run: () => uploads.run(),
         dueSince: { uploads: () => uploads.dueSince() },
+      },
+      {
+        name: 'batches',
+        everyMs: EXPIRE_EVERY_MS,
+        run: () => batches.run(),
+        dueSince: { batches: () => batches.dueSince() },
       },
       strayObjects(orphans),
       {
