@@ -1,6 +1,10 @@
+import { gradientImage } from '#images/sample-images.fixture.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { endedBatch, GENERATIONS, lineOf, readBatch, resultsIn, startBatch, uploadLines } from '../support/batches.js';
 import { startPlatform, type Platform } from '../support/platform.js';
+import { startS3 } from '../support/s3.js';
+
+const EDITS = '/v1/images/edits';
 
 const BODY = { model: 'gpt-image-2', resolution: '1k', prompt: 'one of many' };
 
@@ -81,7 +85,7 @@ describe('batches', () => {
       lineOf('twice', BODY),
       lineOf('twice', BODY),
       { ...lineOf('read', BODY), method: 'GET' },
-      lineOf('elsewhere', BODY, '/v1/images/edits'),
+      lineOf('elsewhere', BODY, EDITS),
       { ...lineOf('empty', BODY), body: 'x' },
       lineOf('long', { ...BODY, prompt: 'x'.repeat(1_100_000) }),
       lineOf('valid', BODY),
@@ -186,6 +190,18 @@ describe('batches', () => {
     expect(errors.map(({ response }) => response?.status_code)).toEqual([401, 401, 401, 401]);
   });
 
+  it('go on with a new task for a line that never started before its deadline', async () => {
+    platform.worker.kill('SIGSTOP');
+    const { id } = await startBatch(platform, [lineOf('late', BODY)]);
+    await queued(id, 1);
+    await platform.pool.query('UPDATE tasks SET deadline_at = now() WHERE batch_id = $1', [id]);
+    await queued(id, 2);
+    platform.worker.kill('SIGCONT');
+    const batch = await endedBatch(platform, id);
+    expect(batch).toMatchObject({ status: 'completed', request_counts: { total: 1, completed: 1, failed: 0 } });
+    expect((await tasksOf(id)).map(({ status }) => status)).toEqual(['failed', 'completed']);
+  });
+
   it('let a request of their key start next', async () => {
     platform.worker.kill('SIGSTOP');
     const { id } = await startBatch(platform, many(40));
@@ -227,6 +243,47 @@ describe('batches', () => {
     const input = await uploadLines(platform, [lineOf('a', BODY)]);
     const body = { input_file_id: input, endpoint: GENERATIONS, completion_window: '24h', ...change };
     expect(await codeOf(await create(body))).toEqual([400, code, param]);
+  });
+});
+
+describe('batches in S3', () => {
+  it('edit images that were uploaded before, and those behind links', async () => {
+    const s3 = await startS3();
+    const platform = await startPlatform({
+      STORAGE: 's3',
+      S3_ENDPOINT: s3.endpoint,
+      S3_REGION: s3.region,
+      S3_BUCKET: s3.bucket,
+      S3_ACCESS_KEY_ID: s3.accessKeyId,
+      S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
+    });
+    try {
+      const form = new FormData();
+      form.append('file', new Blob([new Uint8Array(await gradientImage(128, 96, 'png'))]), 'a.png');
+      const upload = (await (await platform.call('/v1/uploads/images', { body: form })).json()) as Record<
+        string,
+        string
+      >;
+      const edit = (id: string, image: object): object =>
+        lineOf(id, { prompt: 'x', size: '1024x1024', images: [image] }, EDITS);
+      const lines = [
+        edit('by id', { file_id: upload['id'] }),
+        edit('by link', { image_url: upload['url'] }),
+        edit('unknown', { file_id: 'upload_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' }),
+      ];
+      const batch = await endedBatch(platform, (await startBatch(platform, lines, { endpoint: EDITS })).id);
+      expect(batch).toMatchObject({ status: 'completed', endpoint: EDITS });
+      const output = await resultsIn(platform, batch.output_file_id);
+      expect(output.map(({ custom_id: id }) => id)).toEqual(['by id', 'by link']);
+      const [error] = await resultsIn(platform, batch.error_file_id);
+      expect(error).toMatchObject({
+        custom_id: 'unknown',
+        response: { body: { error: { code: 'image_file_not_found' } } },
+      });
+    } finally {
+      await platform.close();
+      await s3.stop();
+    }
   });
 });
 

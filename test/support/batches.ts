@@ -43,14 +43,14 @@ export async function uploadLines(
   return ((await response.json()) as { id: string }).id;
 }
 
-/** Uploads lines and makes a batch of them. */
+/** Uploads lines and makes a batch of them, of generations unless `endpoint` says otherwise. */
 export async function startBatch(
   platform: ApiPlatform,
   lines: readonly unknown[],
-  options: CallOptions = {},
+  { endpoint = GENERATIONS, ...options }: CallOptions & { readonly endpoint?: string } = {},
 ): Promise<BatchAnswer> {
   const input = await uploadLines(platform, lines, options);
-  const body = { input_file_id: input, endpoint: GENERATIONS, completion_window: '24h' };
+  const body = { input_file_id: input, endpoint, completion_window: '24h' };
   const response = await platform.call('/v1/batches', { body, ...options });
   expect(response.status).toBe(200);
   return (await response.json()) as BatchAnswer;

@@ -39,7 +39,11 @@ export function DescribeNewFile(): MethodDecorator {
 /** Documents the pages of files. */
 export function DescribeFiles(): MethodDecorator {
   return applyDecorators(
-    ApiOperation({ operationId: 'listFiles', summary: 'List files of batches, newest first' }),
+    ApiOperation({
+      operationId: 'listFiles',
+      summary: 'List files of batches, newest first',
+      description: 'Input files and results. A page has at most 1,000 files, whatever `limit` says.',
+    }),
     ApiQuery({ name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: 10_000 } }),
     AFTER,
     ApiQuery({ name: 'purpose', required: false, enum: ['batch', 'batch_output'] }),
@@ -53,7 +57,11 @@ export function DescribeFiles(): MethodDecorator {
 /** Documents what is known of a file. */
 export function DescribeStoredFile(): MethodDecorator {
   return applyDecorators(
-    ApiOperation({ operationId: 'getFileInfo', summary: 'Get a file of a batch' }),
+    ApiOperation({
+      operationId: 'getFileInfo',
+      summary: 'Get a file of a batch',
+      description: 'Its name, size, and when it is deleted.',
+    }),
     FileIdParam(),
     ApiResponse({ status: 200, type: StoredFileView, headers }),
     DescribeErrors(404, 429),
@@ -64,7 +72,11 @@ export function DescribeStoredFile(): MethodDecorator {
 /** Documents the download of a file. */
 export function DescribeFileContent(): MethodDecorator {
   return applyDecorators(
-    ApiOperation({ operationId: 'getFileContent', summary: 'Download a file of a batch' }),
+    ApiOperation({
+      operationId: 'getFileContent',
+      summary: 'Download a file of a batch',
+      description: 'One JSON object per line.',
+    }),
     FileIdParam(),
     ApiResponse({
       status: 200,
@@ -111,7 +123,11 @@ export function DescribeNewBatch(): MethodDecorator {
 /** Documents the pages of batches. */
 export function DescribeBatches(): MethodDecorator {
   return applyDecorators(
-    ApiOperation({ operationId: 'listBatches', summary: 'List batches, newest first' }),
+    ApiOperation({
+      operationId: 'listBatches',
+      summary: 'List batches, newest first',
+      description: 'Pass `last_id` of a page as `after` to get the following page.',
+    }),
     ApiQuery({ name: 'limit', required: false, schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 } }),
     AFTER,
     ApiResponse({ status: 200, type: BatchList, headers }),
@@ -123,7 +139,11 @@ export function DescribeBatches(): MethodDecorator {
 /** Documents the poll of a batch. */
 export function DescribeBatch(): MethodDecorator {
   return applyDecorators(
-    ApiOperation({ operationId: 'getBatch', summary: 'Get a batch' }),
+    ApiOperation({
+      operationId: 'getBatch',
+      summary: 'Get a batch',
+      description: 'Once it has ended, `output_file_id` and `error_file_id` name its results.',
+    }),
     BatchIdParam(),
     ApiResponse({ status: 200, type: BatchView, headers }),
     DescribeErrors(404, 429),
