@@ -12,7 +12,7 @@ export default {
     'bench/{floor,measures}/*.mjs',
     '{apps,libs,scripts,test}/**/*.spec.ts',
     'test/support/{patience.ts,wait-until.ts,*.mjs}',
-    'test/clients/node/!(generated)/{client,azure}.mjs',
+    'test/clients/node/!(generated)/{client,azure,batch}.mjs',
   ],
   project: ['{apps,libs,scripts,bench,test}/**/*.{ts,tsx,mjs}', '!test/clients/node/generated/**'],
   vite: { config: 'apps/dashboard/vite.config.mjs' },

@@ -27,6 +27,16 @@ export class FindKey {
     return current ?? rows[0];
   }
 
+  /** The row of a key that works in place of this one: itself, or the last that a rotation made; undefined: none. */
+  async current(id: string) {
+    for (let wanted = id; ;) {
+      const row = await this.prisma.apiKey.findUnique({ where: { id: wanted }, include: { account: true } });
+      if (row === null) return undefined;
+      if (row.replacedBy === null) return row;
+      wanted = row.replacedBy;
+    }
+  }
+
   /** Records that keys were just used. */
   async touch(ids: readonly string[]): Promise<void> {
     await touchKeys(this.prisma.pool, ids);

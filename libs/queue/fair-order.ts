@@ -22,9 +22,9 @@ export interface QueueCaller {
   readonly accountId: string;
   /** The account's turns per round, relative to other accounts; at least 1. */
   readonly accountWeight: number;
-  /** Keys that replaced each other take turns as one. */
+  /** Keys that replaced each other take turns as one, and so do an account's batches. */
   readonly originalKeyId: string;
-  /** The key's share of its account's turns, relative to the account's other keys; at least 1. */
+  /** The key's share of its account's turns, relative to the account's other keys; below 1 for batches. */
   readonly weight: number;
 }
 
@@ -50,6 +50,8 @@ export interface TurnOffer {
 export interface Slot {
   /** The task's own id, whichever job it has. */
   readonly task: string;
+  /** The key whose slot it is; the turn may be taken by another. */
+  readonly owner: string;
   /** Redis keys: when accounts were checked, the account's tasks, the key's tasks. */
   readonly keys: readonly [known: string, account: string, key: string];
   /** 0 = any number. */
@@ -126,10 +128,11 @@ export class FairOrder {
   /** Like `takeTurn`, with a slot for its task: both or neither. */
   async takeTurnAndSlot(
     caller: QueueCaller,
-    { task, keys, limits, keptMs, trustedMs }: Slot,
+    { task, owner, keys, limits, keptMs, trustedMs }: Slot,
     mostBefore?: number,
   ): Promise<TurnOffer | SlotRefusal> {
-    const values = [task, limits.account, limits.key, keptMs, trustedMs, mostBefore ?? ANY, ...asked(caller)];
+    const slot = [`${owner} ${task}`, task, limits.account, limits.key, keptMs, trustedMs];
+    const values = [...slot, mostBefore ?? ANY, ...asked(caller)];
     const [outcome, ...answer] = (await TAKE_TURN_AND_SLOT.run(
       this.redis,
       [...this.keys, ...keys],
@@ -149,8 +152,8 @@ export class FairOrder {
   }
 
   /** The same with its task's slot, if both were taken: a frozen Redis takes them only when it resumes. */
-  async returnTurnAndSlot(caller: QueueCaller, { task, keys }: Slot): Promise<void> {
-    const values = [this.prefix, ...turnsOf(caller), task];
+  async returnTurnAndSlot(caller: QueueCaller, { task, owner, keys }: Slot): Promise<void> {
+    const values = [this.prefix, ...turnsOf(caller), `${owner} ${task}`, task];
     await RETURN_TURN_AND_SLOT.runInFull(this.redis, [...this.keys, ...keys], values);
   }
 

@@ -111,27 +111,28 @@ export const TAKE_TURNS = script(`${takeTurns(2)}
 
 /**
  * Takes a turn, and a slot among the tasks that its account and key have in flight: both or neither. KEYS 7 to 9: when
- * accounts were checked, the account's tasks, the key's tasks; ARGV: task id, the account's limit, the key's (0 = any
- * number), ms a slot is kept, ms a check of the rows is trusted, then see `takeTurns`. Returns the outcome, and with
- * `taken` the answer of `takeTurns`. The account's tasks are stored as `<key> <task>`.
+ * accounts were checked, the account's tasks, the key's tasks; ARGV: what stands for the task among each of these (the
+ * account's are stored as `<key> <task>`), the account's limit, the key's (0 = any number), ms a slot is kept, ms a check
+ * of the rows is trusted, then see `takeTurns`. Returns the outcome, and with `taken` the answer of `takeTurns`.
  */
 export const TAKE_TURN_AND_SLOT = script(`
   local time = now_ms()
-  local known = call('ZSCORE', KEYS[7], ARGV[8])
+  local known = call('ZSCORE', KEYS[7], ARGV[9])
   if not known then return { 'unknown' } end
   for i = 8, 9 do
-    call('ZREMRANGEBYSCORE', KEYS[i], '-inf', time - ARGV[5])
-    local limit = tonumber(ARGV[i - 5])
+    call('ZREMRANGEBYSCORE', KEYS[i], '-inf', time - ARGV[6])
+    local limit = tonumber(ARGV[i - 4])
     if limit > 0 and call('ZCARD', KEYS[i]) >= limit then
-      if time - known > tonumber(ARGV[6]) then return { 'unknown' } end
+      if time - known > tonumber(ARGV[7]) then return { 'unknown' } end
       return { i == 8 and 'account' or 'key' }
     end
   end
-  ${takeTurns(7)}
+  ${takeTurns(8)}
   if answers[1][1] > 0 then
-    call('ZADD', KEYS[8], time, ARGV[10] .. ' ' .. ARGV[2])
-    call('ZADD', KEYS[9], time, ARGV[2])
-    for i = 8, 9 do call('PEXPIRE', KEYS[i], ARGV[5]) end
+    for i = 8, 9 do
+      call('ZADD', KEYS[i], time, ARGV[i - 6])
+      call('PEXPIRE', KEYS[i], ARGV[6])
+    end
   end
   return { 'taken', unpack(answers[1]) }`);
 
@@ -142,10 +143,10 @@ const UNDO_TURNS = `
 /** ARGV: an account, the size of its turn, a key of it, and the size of that key's turn. Undoes their last turns. */
 export const RETURN_TURN = script(UNDO_TURNS);
 
-/** KEYS 7 to 9: see TAKE_TURN_AND_SLOT; ARGV: see RETURN_TURN, then a task id. Undoes both, if the task has its slot. */
+/** KEYS 7 to 9, and the last two of ARGV: see TAKE_TURN_AND_SLOT; the first: RETURN_TURN. Undoes both, if the task has its slot. */
 export const RETURN_TURN_AND_SLOT = script(`
-  call('ZREM', KEYS[9], ARGV[6])
-  if call('ZREM', KEYS[8], ARGV[4] .. ' ' .. ARGV[6]) == 0 then return end
+  call('ZREM', KEYS[9], ARGV[7])
+  if call('ZREM', KEYS[8], ARGV[6]) == 0 then return end
   ${UNDO_TURNS}`);
 
 /**

@@ -1,3 +1,6 @@
+/** Keeps a step finite. */
+const SMALLEST_WEIGHT = 1 / 64;
+
 /**
  * Turns, as Lua text for the scripts of the two fair lines: that of the image queue (`fair-scripts`), and that of each
  * provider (`routing/provider-line`). In both, accounts take turns, and within an account its keys.
@@ -17,7 +20,7 @@ export const TURNS = `
   local function turn_in(hash, who) return tonumber(call('HGET', hash, who)) or 0 end
   -- 'last': its last turn, if it may be a later one than that being served.
   local function turn_after(hash, now, weight, last, round)
-    return math.max(turn_in(hash, now), last or 0) + (round or 1) / math.max(1, tonumber(weight))
+    return math.max(turn_in(hash, now), last or 0) + (round or 1) / math.max(${SMALLEST_WEIGHT}, tonumber(weight))
   end
   local function begin_turn(hash, now, turn)
     if tonumber(turn) > turn_in(hash, now) then call('HSET', hash, now, turn) end

@@ -2,13 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { lockAccount } from '#accounts/accounts.sql.js';
 import { AppError } from '#contract/app-error.js';
 import { overloaded } from '#contract/unavailable.js';
+import { inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ownerOfKey, uploadKey } from '#storage/object-key.js';
 import { countStoredInputs, forgetStoredInputs, storedInputBytes } from '#tasks/retention/stored-inputs.js';
 
 const HOUR_MS = 3_600_000;
 
-/** An uploaded image that was stored. */
+/** An uploaded image, or a file of a batch, that was stored. */
 export interface NewUpload {
   readonly id: string;
   readonly accountId: string;
@@ -17,6 +18,38 @@ export interface NewUpload {
   readonly bytes: number;
   /** Width times height as the file declares them; null when unknown. */
   readonly pixels: number | null;
+  /** Of a file; absent for a reference image. */
+  readonly purpose?: FilePurpose;
+  /** Of a file, as its sender calls it. */
+  readonly fileName?: string;
+}
+
+/** What a file is for: the requests of a batch, or its results. */
+type FilePurpose = 'batch' | 'batch_output';
+
+/** A file of a batch. */
+export interface StoredFile {
+  readonly id: string;
+  readonly bytes: number;
+  readonly purpose: FilePurpose;
+  readonly fileName: string;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+}
+
+/** The files that a reader may see: those of its account, or only those of some keys. */
+interface FileScope {
+  readonly accountId: string;
+  readonly own?: { readonly keyIds: readonly string[] } | undefined;
+}
+
+/** Which files to list. */
+interface FileQuery {
+  readonly limit: number;
+  /** Id of the last file of the page before. */
+  readonly after?: string | undefined;
+  readonly purpose?: string | undefined;
+  readonly ascending: boolean;
 }
 
 /** What is known of an upload without reading it. */
@@ -87,14 +120,45 @@ export class UploadRepository {
     await forgetStoredInputs(this.prisma, [taskId]);
   }
 
-  /** The account's unexpired uploads among these, by id. Throws AppError `server_is_overloaded`. */
+  /** The account's unexpired reference images among these, by id. Throws AppError `server_is_overloaded`. */
   async find(accountId: string, ids: readonly string[]): Promise<ReadonlyMap<string, KnownUpload>> {
     if (ids.length === 0) return new Map();
-    const where = { accountId, id: { in: [...ids] }, expiresAt: { gt: new Date() } };
+    const where = { accountId, id: { in: [...ids] }, purpose: null, expiresAt: { gt: new Date() } };
     const rows = await answered(
       this.prisma.upload.findMany({ where, select: { id: true, bytes: true, pixels: true, contentType: true } }),
     );
     return new Map(rows.map(({ id, ...known }) => [id, known]));
+  }
+
+  /** Adds a file of results, which no quota refuses, or leaves it as it is. Throws when the database fails. */
+  async addResults(file: NewUpload, keptMs: number): Promise<void> {
+    const createdAt = new Date();
+    const expiresAt = new Date(createdAt.getTime() + keptMs);
+    await this.prisma.upload.createMany({ data: [{ ...file, createdAt, expiresAt }], skipDuplicates: true });
+  }
+
+  /** A file that its reader may see and that has not expired. Throws AppError `server_is_overloaded`. */
+  async file(scope: FileScope, id: string): Promise<StoredFile | undefined> {
+    const row = await answered(this.prisma.upload.findFirst({ where: { ...filesOf(scope), id } }));
+    return row === null ? undefined : toFile(row);
+  }
+
+  /** Files that their reader may see, newest first unless `ascending`. Throws AppError `server_is_overloaded`. */
+  async files(
+    scope: FileScope,
+    { limit, after, purpose, ascending }: FileQuery,
+  ): Promise<{ readonly files: StoredFile[]; readonly hasMore: boolean }> {
+    const from = after === undefined ? {} : { id: ascending ? { gt: after } : { lt: after } };
+    const where = { ...filesOf(scope), ...from, ...(purpose !== undefined && { purpose }) };
+    const orderBy = { id: ascending ? ('asc' as const) : ('desc' as const) };
+    const rows = await answered(this.prisma.upload.findMany({ where, orderBy, take: limit + 1 }));
+    return { files: rows.slice(0, limit).map(toFile), hasMore: rows.length > limit };
+  }
+
+  /** Whether there was such a file, which is now gone; its object is left. Throws AppError `server_is_overloaded`. */
+  async removeFile(scope: FileScope, id: string): Promise<boolean> {
+    const { count } = await answered(this.prisma.upload.deleteMany({ where: { ...filesOf(scope), id } }));
+    return count > 0;
   }
 
   /** The object keys that belong to an upload. Throws when the database fails. */
@@ -130,6 +194,18 @@ export class UploadRepository {
   async remove(ids: readonly string[]): Promise<void> {
     await this.prisma.upload.deleteMany({ where: { id: { in: [...ids] } } });
   }
+}
+
+function filesOf({ accountId, own }: FileScope) {
+  const keys = own === undefined ? {} : { apiKeyId: { in: inList(own.keyIds) } };
+  return { accountId, ...keys, purpose: { not: null }, expiresAt: { gt: new Date() } };
+}
+
+function toFile(
+  row: Omit<StoredFile, 'purpose' | 'fileName'> & { purpose: string | null; fileName: string | null },
+): StoredFile {
+  const { id, bytes, createdAt, expiresAt, fileName } = row;
+  return { id, bytes, createdAt, expiresAt, fileName: fileName ?? '', purpose: row.purpose as FilePurpose };
 }
 
 /** Bytes of an account's uploads that have not expired, and of the images that are stored with its requests. */

@@ -29,6 +29,7 @@ const mayImport = {
   health: [...below, 'database', 'queue', 'storage'],
   uploads: [...below, 'database', 'storage', 'tasks', 'accounts'],
   erasure: [...below, 'database', 'storage', 'secrets', 'notifications', 'tasks', 'uploads'],
+  batches: [...below, 'database', 'tasks', 'accounts'],
   answers: [...below, 'queue', 'storage', 'tasks', 'catalog', 'providers', 'routing'],
 };
 const rooms = Object.keys(mayImport);

@@ -4,7 +4,7 @@ import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 /** Of OpenAI's API, and not offered. */
 const UNKNOWN = [
   '/v1/images/variations',
-  '/v1/files',
+  '/v1/embeddings',
   '/v1/conversations',
   '/v1/nothing',
   '/files',

@@ -172,6 +172,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   Images: 'images',
   Uploads: 'images',
   Tasks: 'tasks',
+  Batches: 'tasks',
   Chat: 'chat',
   Models: 'any',
 };
@@ -184,7 +185,9 @@ const OPERATIONS = Object.entries(
 ).flatMap(([path, methods]) =>
   Object.entries(methods).flatMap(([method, { tags, security }]) => {
     if ((security ?? []).length === 0) return [];
-    const group = /^\/v1\/tasks\/.*\/cancel$/.test(path) ? 'images' : GROUPS[tags[0] ?? ''];
+    const [tag = ''] = tags;
+    const isOrder = /^\/v1\/tasks\/.*\/cancel$/.test(path) || (tag === 'Batches' && method !== 'get');
+    const group = isOrder ? 'images' : GROUPS[tag];
     if (group === undefined) throw new Error(`Nobody said what ${path} is for`);
     return [{ method: method.toUpperCase(), path, group }];
   }),

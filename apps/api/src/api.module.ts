@@ -4,6 +4,7 @@ import { ConfigModule } from '#config/config.module.js';
 import { TelemetryModule } from '#telemetry/telemetry.module.js';
 import { API_CONFIGS } from './api-configs.js';
 import { AuthModule } from './auth/auth.module.js';
+import { BatchesModule } from './batches/batches.module.js';
 import { ChatModule } from './chat/chat.module.js';
 import { CommonModule } from './common/common.module.js';
 import { ConsoleModule } from './console/console.module.js';
@@ -29,6 +30,7 @@ import { UploadsModule } from './uploads/uploads.module.js';
     ModelsModule,
     FilesModule,
     UploadsModule,
+    BatchesModule,
     HealthModule,
     ConsoleModule,
     McpModule,

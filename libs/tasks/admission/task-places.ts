@@ -9,6 +9,7 @@ import { queueFull, tooManyTasks } from './refusals.js';
 import { TaskEstimates } from './task-estimates.js';
 import { TaskSlots } from './task-slots.js';
 import { deadlineOf, TasksConfig } from '../row/tasks.config.js';
+import { turnTakerOf } from '../row/batch-turns.js';
 import type { TaskCommand } from '../row/task.js';
 
 /** What a task gets before its row is written: its next turn in the queue, and the estimate that follows from it. */
@@ -46,8 +47,9 @@ export class TaskPlaces {
     if (!this.health.accepting) return refuse(overloaded());
     try {
       const most = this.estimates.mostBefore(command, deadlineOf(command, this.config));
+      const taker = turnTakerOf(command);
       const offer = await this.slots.with(command, (slot) =>
-        slot === undefined ? this.order.takeTurn(command, most) : this.order.takeTurnAndSlot(command, slot, most),
+        slot === undefined ? this.order.takeTurn(taker, most) : this.order.takeTurnAndSlot(taker, slot, most),
       );
       if ('limit' in offer) return refuse(tooManyTasks(offer));
       const { turn, before } = offer;
@@ -58,7 +60,7 @@ export class TaskPlaces {
       this.logger.warn('task.not_counted', { taskId: command.id, error });
       // A frozen Redis executes the commands sent to it when it resumes; this one comes after them.
       const slot = this.slots.of(command);
-      if (slot !== undefined) this.order.returnTurnAndSlot(command, slot).catch(() => undefined);
+      if (slot !== undefined) this.order.returnTurnAndSlot(turnTakerOf(command), slot).catch(() => undefined);
       return refuse(error instanceof AppError ? error : overloaded(error));
     }
   }
@@ -66,7 +68,7 @@ export class TaskPlaces {
   /** The task is not a new one after all. Never fails: at worst, the key's next turn comes a round later. */
   returnPlace(command: TaskCommand): void {
     this.slots.free(command);
-    this.order.returnTurn(command).catch(() => undefined);
+    this.order.returnTurn(turnTakerOf(command)).catch(() => undefined);
   }
 
   /** Never fails: the row stands, so its caller keeps waiting, and when this is false it is found by the sweeper. */

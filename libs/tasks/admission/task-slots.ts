@@ -146,7 +146,7 @@ export class TaskSlots {
     };
     if (limits.key <= 0 && limits.account <= 0) return undefined;
     const keys = [this.known, this.keyOf(accountId), this.keyOf(originalKeyId)] as const;
-    return { task: id, keys, limits, keptMs: this.config.deadlineMs, trustedMs: TRUSTED_MS };
+    return { task: id, owner: originalKeyId, keys, limits, keptMs: this.config.deadlineMs, trustedMs: TRUSTED_MS };
   }
 
   private async correctOne(account: string): Promise<void> {

@@ -73,6 +73,12 @@ export class TaskStore {
     return new Set((await this.prisma.task.findMany({ where, select: { id: true } })).map(({ id }) => id));
   }
 
+  /** The task that an idempotency key of the account stands for; undefined when there is none. */
+  async ofKey(accountId: string, key: string): Promise<string | undefined> {
+    const held = await this.prisma.idempotencyKey.findUnique({ where: { accountId_key: { accountId, key } } });
+    return held?.taskId;
+  }
+
   /** Those of these ids that the account has. */
   async existing(accountId: string, ids: readonly string[]): Promise<string[]> {
     const where = { id: { in: inList(ids) }, accountId };

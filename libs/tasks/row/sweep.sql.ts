@@ -1,7 +1,7 @@
 import type { Queryable } from '#database/queryable.js';
 import type { QueueEntry } from '#queue/image-queue.js';
 import { NO_CODE } from './failed-with.js';
-import { ACCOUNT_WEIGHT, KEY_WEIGHT, ORIGINAL_KEY } from './task-columns.js';
+import { ACCOUNT_WEIGHT, ORIGINAL_KEY, TURN_KEY, TURN_WEIGHT } from './task-columns.js';
 import type { OwnTasks, TaskError } from './task.js';
 
 /** A task that the sweep has ended, and the owners of its slots. */
@@ -55,7 +55,7 @@ const REQUEUE = {
     FROM seen WHERE id = seen_id
     RETURNING id AS "taskId", epoch, CASE WHEN phase = 'queued' AND NOT $3 THEN json_build_object(
       'accountId', account_id, 'accountWeight', ${ACCOUNT_WEIGHT},
-      'originalKeyId', ${ORIGINAL_KEY}, 'weight', ${KEY_WEIGHT}) END AS caller`,
+      'originalKeyId', ${TURN_KEY}, 'weight', ${TURN_WEIGHT}) END AS caller`,
 };
 
 /**

@@ -1,6 +1,7 @@
 import type { ImageUsage } from '#contract/image-usage.js';
 import type { TaskCost } from '#billing/quote.js';
 import { costView } from '#contract/cost-view.js';
+import { BATCH_TURNS, BATCH_WEIGHT } from './batch-turns.js';
 import type { RankedTask } from './ranked-tasks.js';
 import { mayBeCharged, type ProviderCall } from './provider-call.js';
 import type { TaskOwnership } from './task-scope.js';
@@ -45,16 +46,19 @@ export const SUMMARY_COLUMNS = `id, request_id, action, model, options, status, 
 /** The first of the keys that rotations replaced by a task's: its place in flight and its turns are that one's. */
 export const ORIGINAL_KEY = `COALESCE((SELECT original_key_id FROM api_keys WHERE api_keys.id = api_key_id), api_key_id)`;
 
-/** The weights of a task's account and key in the fair queue; 1 for one that was deleted. */
+/** The weight of a task's account in the fair queue; 1 for one that was deleted. */
 export const ACCOUNT_WEIGHT = `COALESCE((SELECT weight FROM accounts WHERE accounts.id = account_id), 1)`;
-export const KEY_WEIGHT = `COALESCE((SELECT weight FROM api_keys WHERE api_keys.id = api_key_id), 1)`;
+/** Whose turns in its account a task takes, with which weight: its key's (1 for one that was deleted), or its batch's. */
+export const TURN_KEY = `CASE WHEN batch_id IS NULL THEN ${ORIGINAL_KEY} ELSE '${BATCH_TURNS}' END`;
+export const TURN_WEIGHT = `CASE WHEN batch_id IS NULL THEN COALESCE((SELECT weight FROM api_keys WHERE api_keys.id = api_key_id), 1)
+  ELSE ${BATCH_WEIGHT} END::float8`;
 
 /** The columns of a whole task, without the prompt and the inputs, which only the worker reads. */
 export const TASK_COLUMNS = `${SUMMARY_COLUMNS}, account_id, api_key_id, started_at, deadline_at, warnings`;
 
 /** What a worker needs to know of a task. */
 export const CLAIMED_COLUMNS = `${TASK_COLUMNS}, epoch, ${ORIGINAL_KEY} AS original_key_id, ${ACCOUNT_WEIGHT} AS account_weight,
-  ${KEY_WEIGHT} AS key_weight, prompt, inputs, mask, attempt, waits, losses, provider_starts, provider_job_id, provider_call_open,
+  ${TURN_KEY} AS turn_key, ${TURN_WEIGHT} AS turn_weight, prompt, inputs, mask, attempt, waits, losses, provider_starts, provider_job_id, provider_call_open,
   asynchronous, trace_parent, calls->-1 AS last_call,
   (EXTRACT(EPOCH FROM now() - (calls->-1->>'acceptedAt')::timestamptz) * 1000)::float8 AS waited_ms,
   (EXTRACT(EPOCH FROM deadline_at - now()) * 1000)::float8 AS remaining_ms`;
@@ -113,7 +117,8 @@ export interface ClaimedRow extends TaskRow {
   epoch: number;
   original_key_id: string;
   account_weight: number;
-  key_weight: number;
+  turn_key: string;
+  turn_weight: number;
   prompt: string;
   inputs: TaskInput[];
   mask: unknown;

@@ -32,6 +32,16 @@ export function newErasureId(): string {
   return `erasure_${ulid(undefined, random)}`;
 }
 
+/** `file_` + ULID. */
+export function newFileId(): string {
+  return `file_${ulid(undefined, random)}`;
+}
+
+/** `batch_` + ULID. */
+export function newBatchId(): string {
+  return `batch_${ulid(undefined, random)}`;
+}
+
 /** `req_` + ULID, for logs and support; monotonic within one process. */
 export const newRequestId = ((): (() => string) => {
   const next = monotonicFactory(random);

@@ -132,6 +132,8 @@ export interface TaskCommand {
   readonly retryOf?: string;
   /** The person who orders it in the console; absent: the holder of the key. */
   readonly orderedBy?: string | undefined;
+  /** The batch whose line it is: it waits in the batch's turns, behind its key's other tasks; absent: none. */
+  readonly batchId?: string | undefined;
   /** The tasks that its caller may see, of which a repeated Idempotency-Key gets one; absent: all of the account. */
   readonly own?: OwnTasks | undefined;
 }

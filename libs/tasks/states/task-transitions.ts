@@ -239,8 +239,8 @@ function toClaimed(row: ClaimedRow): ClaimedTask {
     caller: {
       accountId: row.account_id,
       accountWeight: row.account_weight,
-      originalKeyId: row.original_key_id,
-      weight: row.key_weight,
+      originalKeyId: row.turn_key,
+      weight: row.turn_weight,
     },
     nextEpoch: row.epoch + 1,
     prompt: row.prompt,

@@ -18,6 +18,8 @@ const MAX_KEYS = 10_000;
 /** Longer texts can't be our keys. */
 const MAX_KEY_LENGTH = 256;
 
+type KeyRow = NonNullable<Awaited<ReturnType<FindKey['byText']>>>;
+
 interface KnownKey {
   readonly caller: Caller;
   readonly accountDisabled: boolean;
@@ -61,6 +63,15 @@ export class ApiKeyCache {
     return this.ask(name, key, address).then(admit);
   }
 
+  /**
+   * The caller that a key is now, without its text: for what it has ordered before. Not cached. Throws like `caller`, and
+   * what the database throws.
+   */
+  async callerOf(keyId: string): Promise<Caller> {
+    const row = await this.keys.current(keyId);
+    return admit(row && (await this.known(row)));
+  }
+
   private ask(name: string, key: string, address: string | undefined): Promise<KnownKey | undefined> {
     let answer = this.asking.get(name);
     if (answer === undefined) {
@@ -84,7 +95,10 @@ export class ApiKeyCache {
 
   private async read(key: string): Promise<KnownKey | undefined> {
     const row = await this.keys.byText(key);
-    if (row === undefined) return undefined;
+    return row && (await this.known(row));
+  }
+
+  private async known(row: KeyRow): Promise<KnownKey> {
     const [budgeted, { own, role }] = await Promise.all([
       this.budgets.any([row.accountId, row.originalKeyId ?? row.id]),
       this.rights.ofKey(row),

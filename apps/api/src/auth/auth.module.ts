@@ -19,6 +19,6 @@ const firstLookUps = {
 @Module({
   imports: [AccountsModule, BillingModule],
   providers: [{ provide: APP_GUARD, useClass: ApiKeyGuard }, ApiKeyCache, KeyUses, RefusedCalls, firstLookUps],
-  exports: [FirstLookUpLimiter],
+  exports: [ApiKeyCache, FirstLookUpLimiter],
 })
 export class AuthModule {}

@@ -53,7 +53,7 @@ function methodsOf({ server, url }: FastifyRequest): string[] {
 
 /** Endpoints of OpenAI's and Anthropic's APIs that clients call, and that do not exist here. */
 const NOT_OFFERED =
-  /^\/(?:v1\/)?(?:responses\/(?:compact|input_tokens)|conversations|files|batches|audio|embeddings|completions|moderations|assistants|threads|vector_stores|fine_tuning|realtime|videos|evals|containers|messages|images\/variations|chat\/completions\/.+)(?=\/|\?|$)/;
+  /^\/(?:v1\/)?(?:responses\/(?:compact|input_tokens)|conversations|audio|embeddings|completions|moderations|assistants|threads|vector_stores|fine_tuning|realtime|videos|evals|containers|messages|images\/variations|chat\/completions\/.+)(?=\/|\?|$)/;
 
 /** Says that an endpoint is not offered, so that callers do not look for a mistake in the address. */
 function unknownUrl(url: string): string {

@@ -23,6 +23,7 @@ const TAGS = {
   Chat: 'Chat completions, Responses, and images for chat-only clients.',
   Models: 'Models available to an API key.',
   Uploads: 'Reusable reference images.',
+  Batches: 'Many image requests in one file, and its results.',
   Files: 'Generated image files.',
   Health: 'Probes for load balancers and orchestrators.',
   Webhooks: 'Events sent to your endpoints.',

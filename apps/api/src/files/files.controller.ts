@@ -10,17 +10,14 @@ import { LinkSigner } from '#storage/signed-link.js';
 import { taskDeleted } from '#tasks/row/task.js';
 import { DeletedTasks } from '#tasks/states/deleted-tasks.js';
 import { Public } from '../auth/api-key.guard.js';
-import { pacedBody, type Room } from '../common/paced-body.js';
 import { NameParam } from '../common/params.js';
 import { namesTag, wantedRange } from './conditions.js';
 import { DescribeFile } from './files.openapi.js';
 import { LinkReads } from './link-reads.js';
+import { storedBody } from './stored-body.js';
 
 const IMAGE_POLICY = "default-src 'none'; sandbox";
 const DRAWING_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
-
-/** Bytes of an image that are read and sent at a time. */
-const PIECE_BYTES = 393_216;
 
 /** The raw signature parameters of a link; the signer validates them. */
 class SignatureQuery {
@@ -85,7 +82,7 @@ export class FilesController {
       return;
     }
     reply.raw.once('close', () => stored.stream.destroy());
-    void reply.send(bodyOf(stored, reply));
+    void reply.send(storedBody(stored, reply));
   }
 
   private async open(key: string, reply: FastifyReply, range: ByteRange | undefined): Promise<StoredObject> {
@@ -105,17 +102,6 @@ export class FilesController {
     const { id } = ownerOfKey(key);
     return (await this.deleted.isDeleted(id).catch(() => false)) ? taskDeleted(id) : missing();
   }
-}
-
-function bodyOf({ bytes, read, stream }: StoredObject, reply: FastifyReply): Readable {
-  const make = async function* (room: Room): AsyncGenerator<Buffer> {
-    for (let left = bytes; left > 0;) {
-      const piece = room(Math.min(PIECE_BYTES, left));
-      left -= await read(piece);
-      yield piece;
-    }
-  };
-  return pacedBody({ length: bytes, passage: reply.raw, make, close: () => void stream.destroy() });
 }
 
 /**

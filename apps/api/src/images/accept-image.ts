@@ -82,6 +82,7 @@ export class AcceptImage {
         id: upload.taskId,
         ...taskOwnerOf(caller),
         requestId: asked.requestId,
+        batchId: asked.batchId,
         action,
         model,
         prompt,

@@ -49,6 +49,8 @@ export interface Asked {
   /** Whether the response is the task: it was asked for, or the API key says so. */
   readonly asynchronous: boolean;
   readonly requestId: string;
+  /** The batch whose line it is; absent: none. */
+  readonly batchId?: string;
   /** Releases the memory of the body, once its images are stored. */
   readonly release: () => void;
 }

@@ -81,6 +81,22 @@ export class ReadRequest {
   }
 }
 
+/** A request in JSON that came in a file. */
+export interface FiledRequest {
+  readonly action: Asked['action'];
+  readonly body: unknown;
+  readonly mark: RequestMark;
+  readonly requestId: string;
+  readonly batchId: string;
+}
+
+/** Reads a request that came in a file. Its answer has links, as a task's has. Throws AppError like those of HTTP. */
+export function readFiled({ action, body, ...sent }: FiledRequest): Asked {
+  const requestClass = action === 'edit' ? ImageEditRequest : ImageGenerationRequest;
+  const read = readJson(requestClass, body);
+  return { action, ...read, ...sent, asksForTask: true, asynchronous: false, release: () => undefined };
+}
+
 type Read = Pick<Asked, 'fields' | 'ignored' | 'unknown'>;
 
 /** Throws AppError when the body is not a JSON object, or has an image in an unknown field. */

@@ -12,25 +12,28 @@ export interface UploadForm<T> {
   readonly stored: T;
   /** The file name that the sender gave. */
   readonly fileName: string;
+  /** The values of the texts that were asked for; one that was cut is too long for any of them. */
+  readonly texts: ReadonlyMap<string, string>;
   /** Names of unknown parts. */
   readonly ignored: readonly string[];
 }
 
 /**
- * Parses a form with one file as it arrives; `store` reads the file. Throws AppError (missing_required_parameter,
+ * Parses a form with one file as it arrives; `store` reads the file; `names` are of the texts beside it. Throws AppError (missing_required_parameter,
  * invalid_type, invalid_value, invalid_multipart, request_too_large), what `store` throws, or the connection's error.
  */
 export async function readUploadForm<T>(
   source: FormSource,
   tooLarge: () => AppError,
   store: (stream: Readable) => Promise<T>,
+  names: readonly string[] = [],
 ): Promise<UploadForm<T>> {
   const { payload, maxBytes } = source;
   if (Number(payload.headers['content-length'] ?? 0) > maxBytes) {
     discardRest(payload);
     throw tooLarge();
   }
-  return readForm(source, (refuse) => new UploadParts(store, refuse));
+  return readForm(source, (refuse) => new UploadParts(store, refuse, names));
 }
 
 class UploadParts<T> implements FormParts<UploadForm<T>> {
@@ -38,11 +41,13 @@ class UploadParts<T> implements FormParts<UploadForm<T>> {
   private storing: Promise<void> | undefined;
   private stored: { value: T } | undefined;
   private fileName = '';
+  private readonly texts = new Map<string, string>();
   private readonly ignored: string[] = [];
 
   constructor(
     private readonly store: (stream: Readable) => Promise<T>,
     private readonly refuse: (error: Error) => void,
+    private readonly names: readonly string[],
   ) {}
 
   isFile(head: PartHead): boolean {
@@ -65,8 +70,9 @@ class UploadParts<T> implements FormParts<UploadForm<T>> {
     else this.refuse(new AppError('invalid_value', 'Only one file is allowed.', { param: FILE_PART }));
   }
 
-  text(name: string): void {
-    if (name !== FILE_PART) this.ignored.push(name);
+  text(name: string, value: string): void {
+    if (this.names.includes(name)) this.texts.set(name, value);
+    else if (name !== FILE_PART) this.ignored.push(name);
     else this.refuse(new AppError('invalid_type', 'file must be a file', { param: FILE_PART }));
   }
 
@@ -82,7 +88,7 @@ class UploadParts<T> implements FormParts<UploadForm<T>> {
     if (this.stored === undefined) {
       throw new AppError('missing_required_parameter', "Missing required parameter: 'file'.", { param: FILE_PART });
     }
-    return { stored: this.stored.value, fileName: cleanName(this.fileName), ignored: this.ignored };
+    return { stored: this.stored.value, fileName: cleanName(this.fileName), texts: this.texts, ignored: this.ignored };
   }
 }
 

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DatabaseModule } from '#database/database.module.js';
 import { BillingModule } from '#billing/billing.module.js';
+import { ExpireBatches } from '#batches/expire-batches.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { ErasureModule } from '#erasure/erasure.module.js';
 import { ExpireSignIns } from '#accounts/expire-sign-ins.js';
@@ -24,6 +25,7 @@ const owners = [
   ExpireIdempotencyKeys,
   TaskObjects,
   ExpireUploads,
+  ExpireBatches,
   ExpireWebhooks,
   ExpireSignIns,
   AuditLog,

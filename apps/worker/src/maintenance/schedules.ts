@@ -8,6 +8,7 @@ import { ExpireLedger } from '#billing/expire-ledger.js';
 import { RollUpUsage } from '#billing/roll-up-usage.js';
 import { EraseMatching } from '#erasure/erase-matching.js';
 import { EraseTasks } from '#erasure/erase-tasks.js';
+import { ExpireBatches } from '#batches/expire-batches.js';
 import { HealthConfig } from '#health/health.config.js';
 import { StoredResponses } from '#routing/stored-responses.js';
 import { StorageConfig } from '#storage/storage.config.js';
@@ -55,6 +56,7 @@ export class Schedules {
     erasures: EraseTasks,
     deletedTasks: DeletedTasks,
     uploads: ExpireUploads,
+    batches: ExpireBatches,
     orphans: CollectOrphans,
     idempotencyKeys: ExpireIdempotencyKeys,
     signIns: ExpireSignIns,
@@ -100,6 +102,12 @@ export class Schedules {
         everyMs: EXPIRE_EVERY_MS,
         run: () => uploads.run(),
         dueSince: { uploads: () => uploads.dueSince() },
+      },
+      {
+        name: 'batches',
+        everyMs: EXPIRE_EVERY_MS,
+        run: () => batches.run(),
+        dueSince: { batches: () => batches.dueSince() },
       },
       strayObjects(orphans),
       {

@@ -1,0 +1,69 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { Readable } from 'node:stream';
+import { BatchSteps } from '#batches/batch-steps.repository.js';
+import { isSuccess, type Batch, type EndedLine } from '#batches/batch.js';
+import { uploadKey } from '#storage/object-key.js';
+import type { ObjectStore } from '#storage/object-store.js';
+import { OBJECT_STORE } from '#storage/storage.module.js';
+import { UploadRepository } from '#uploads/upload.repository.js';
+
+const CONTENT_TYPE = 'application/jsonl';
+/** Lines in memory at a time. */
+const PAGE = 500;
+
+/** A file of results. */
+interface ResultFile {
+  readonly id: string | null;
+  readonly name: 'output' | 'error';
+  /** How many lines it has. */
+  readonly lines: number;
+}
+
+/** Writes the results of an ended batch to its two files, a page of lines at a time. */
+@Injectable()
+export class WriteResults {
+  constructor(
+    private readonly steps: BatchSteps,
+    private readonly uploads: UploadRepository,
+    @Inject(OBJECT_STORE) private readonly store: ObjectStore,
+  ) {}
+
+  /** Ends the batch. May be repeated: it writes the same files. Throws when the database or the store fails. */
+  async write(batch: Batch): Promise<void> {
+    const { outputFileId, errorFileId, completed, failed } = batch;
+    await this.steps.finish(batch, {
+      outputFileId: await this.file(batch, { id: outputFileId, name: 'output', lines: completed }),
+      errorFileId: await this.file(batch, { id: errorFileId, name: 'error', lines: failed }),
+    });
+  }
+
+  /** Null for a file without lines, which is not written. */
+  private async file(batch: Batch, { id, name, lines }: ResultFile): Promise<string | null> {
+    if (id === null || lines === 0) return null;
+    const body = Readable.from(this.lines(batch, name), { objectMode: false });
+    const { bytes } = await this.store.put(uploadKey(id), body, { contentType: CONTENT_TYPE });
+    const { accountId, apiKeyId, resultsKept } = batch;
+    const fileName = `${batch.id}_${name}.jsonl`;
+    const file = { id, accountId, apiKeyId, contentType: CONTENT_TYPE, bytes, pixels: null, fileName };
+    await this.uploads.addResults({ ...file, purpose: 'batch_output' }, resultsKept * 1_000);
+    return id;
+  }
+
+  private async *lines({ id }: Batch, name: ResultFile['name']): AsyncGenerator<Buffer> {
+    let after = 0;
+    for (;;) {
+      const page = await this.steps.ended(id, after, PAGE);
+      const last = page.at(-1);
+      if (last === undefined) return;
+      const wanted = page.filter(({ outcome }) => isSuccess(outcome) === (name === 'output'));
+      yield Buffer.from(wanted.map((line) => textOf(id, line)).join(''));
+      after = last.line;
+      await this.steps.goOn(id);
+    }
+  }
+}
+
+function textOf(batchId: string, { line, customId, outcome }: EndedLine): string {
+  const id = `batch_req_${batchId.slice('batch_'.length)}_${line}`;
+  return `${JSON.stringify({ id, custom_id: customId, ...outcome })}\n`;
+}

@@ -1,0 +1,97 @@
+import { Injectable } from '@nestjs/common';
+import { AppError } from '#contract/app-error.js';
+import { overloaded } from '#contract/unavailable.js';
+import { inList, jsonOf } from '#database/prisma-values.js';
+import { PrismaService } from '#database/prisma.service.js';
+import { lockAccount } from '#accounts/accounts.sql.js';
+import { MAX_OPEN_BATCHES, WINDOW_MS, type Batch, type BatchEndpoint, type BatchScope } from './batch.js';
+
+/** A batch that was asked for. */
+export interface NewBatch {
+  readonly id: string;
+  readonly accountId: string;
+  readonly apiKeyId: string;
+  readonly endpoint: BatchEndpoint;
+  readonly inputFileId: string;
+  readonly metadata: Readonly<Record<string, string>> | null;
+  /** In seconds. */
+  readonly resultsKept: number;
+}
+
+/** A page of batches, newest first. */
+export interface BatchPage {
+  readonly batches: readonly Batch[];
+  readonly hasMore: boolean;
+}
+
+/** Batches as their callers see and cancel them. Throws AppError `server_is_overloaded` when Postgres does not answer. */
+@Injectable()
+export class BatchRepository {
+  constructor(private readonly prisma: PrismaService) {}
+
+  /** Throws AppError `account_limit_reached` when too many of the account's batches have not ended. */
+  async create({ metadata, ...batch }: NewBatch): Promise<Batch> {
+    const { accountId } = batch;
+    const row = await answered(
+      this.prisma.$transaction(async (transaction) => {
+        await lockAccount(transaction, accountId);
+        if ((await transaction.batch.count({ where: { accountId, endedAt: null } })) >= MAX_OPEN_BATCHES) return;
+        const createdAt = new Date();
+        const expiresAt = new Date(createdAt.getTime() + WINDOW_MS);
+        const json = metadata === null ? {} : { metadata: jsonOf(metadata) };
+        return await transaction.batch.create({ data: { ...batch, ...json, createdAt, expiresAt } });
+      }),
+    );
+    if (row !== undefined) return toBatch(row);
+    const text = `An account can have ${MAX_OPEN_BATCHES} batches in progress. Wait until one has ended.`;
+    throw new AppError('account_limit_reached', text);
+  }
+
+  /** Undefined when the scope has no such batch. */
+  async find(scope: BatchScope, id: string): Promise<Batch | undefined> {
+    const row = await answered(this.prisma.batch.findFirst({ where: { id, ...seenBy(scope) } }));
+    return row === null ? undefined : toBatch(row);
+  }
+
+  /** Newest first, from behind the batch `after`. */
+  async list(scope: BatchScope, { limit, after }: { limit: number; after?: string | undefined }): Promise<BatchPage> {
+    const where = { ...seenBy(scope), ...(after !== undefined && { id: { lt: after } }) };
+    const rows = await answered(this.prisma.batch.findMany({ where, orderBy: { id: 'desc' }, take: limit + 1 }));
+    return { batches: rows.slice(0, limit).map(toBatch), hasMore: rows.length > limit };
+  }
+
+  /** Begins to cancel a batch that still runs; returns it as it is afterwards, like `find`. */
+  async cancel(scope: BatchScope, id: string): Promise<Batch | undefined> {
+    const now = new Date();
+    await answered(
+      this.prisma.batch.updateMany({
+        where: { id, ...seenBy(scope), status: { in: ['validating', 'in_progress'] } },
+        data: { status: 'cancelling', cancellingAt: now, nextStepAt: now },
+      }),
+    );
+    return await this.find(scope, id);
+  }
+}
+
+function seenBy({ accountId, own }: BatchScope) {
+  return { accountId, ...(own !== undefined && { apiKeyId: { in: inList(own.keyIds) } }) };
+}
+
+/** A row of the table, whose JSON columns hold only what this room wrote. */
+export interface BatchRow extends Omit<Batch, 'status' | 'endpoint' | 'problems' | 'metadata'> {
+  readonly status: string;
+  readonly endpoint: string;
+  readonly problems: unknown;
+  readonly metadata: unknown;
+}
+
+/** Restores the types of the columns, unchecked. */
+export function toBatch(row: BatchRow): Batch {
+  return row as Batch;
+}
+
+async function answered<T>(answer: Promise<T>): Promise<T> {
+  return answer.catch((cause: unknown) => {
+    throw overloaded(cause);
+  });
+}

@@ -1,0 +1,89 @@
+import type { Queryable } from '#database/queryable.js';
+import type { LineOutcome } from './batch.js';
+
+const TAKE_STEP = {
+  name: 'batch_take_step',
+  text: `UPDATE batches SET next_step_at = now() + $1 * interval '1 millisecond'
+    WHERE id = (SELECT id FROM batches WHERE ended_at IS NULL AND next_step_at <= now()
+      ORDER BY next_step_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING id, expires_at <= now() AS "isOver"`,
+};
+
+/** A batch to take the next step of, and whether its time is over. */
+export interface DueBatch {
+  readonly id: string;
+  readonly isOver: boolean;
+}
+
+/** Takes the batch that has been due for longest, for so many ms. Raw for SKIP LOCKED and the database's clock. */
+export async function takeStep(database: Queryable, forMs: number): Promise<DueBatch | undefined> {
+  return (await database.query<DueBatch>({ ...TAKE_STEP, values: [forMs] })).rows[0];
+}
+
+const NEXT_STEP = {
+  name: 'batch_next_step',
+  text: `UPDATE batches SET next_step_at = now() + $2 * interval '1 millisecond' WHERE id = $1`,
+};
+
+/** Lets a batch wait for its next step. Raw for the database's clock. */
+export async function putOff(database: Queryable, id: string, ms: number): Promise<void> {
+  await database.query({ ...NEXT_STEP, values: [id, ms] });
+}
+
+const CLAIM_LINES = {
+  name: 'batch_claim_lines',
+  text: `UPDATE batch_lines SET state = 'claimed'
+    WHERE batch_id = $1 AND line IN (SELECT line FROM batch_lines
+      WHERE batch_id = $1 AND state IN ('claimed', 'waiting') AND state <> 'ended' ORDER BY state, line LIMIT $2)
+    RETURNING line, custom_id AS "customId", position, bytes, late`,
+};
+
+interface ClaimedRow {
+  readonly line: number;
+  readonly customId: string;
+  readonly position: number;
+  readonly bytes: number;
+  readonly late: number;
+}
+
+/** The next lines to become tasks; first those that a process had claimed before it died. Raw for LIMIT. */
+export async function claimLines(database: Queryable, batchId: string, limit: number): Promise<ClaimedRow[]> {
+  return (await database.query<ClaimedRow>({ ...CLAIM_LINES, values: [batchId, limit] })).rows;
+}
+
+const COUNTED = `UPDATE batches SET completed = completed + (SELECT count(*) FROM ended WHERE is_success)::int,
+    failed = failed + (SELECT count(*) FROM ended WHERE NOT is_success)::int
+  WHERE id = $1`;
+
+const END_LINES = {
+  name: 'batch_end_lines',
+  text: `WITH ended AS (
+      UPDATE batch_lines SET state = 'ended', outcome = new.outcome
+      FROM json_to_recordset($2::json) AS new (ended_line int, outcome jsonb, is_success boolean)
+      WHERE batch_id = $1 AND line = ended_line AND state <> 'ended' RETURNING is_success)
+    ${COUNTED}`,
+};
+
+/** Ends lines, and counts each of them once. Raw, because both are one statement. */
+export async function endLines(
+  database: Queryable,
+  batchId: string,
+  lines: readonly { readonly line: number; readonly outcome: LineOutcome; readonly isSuccess: boolean }[],
+): Promise<void> {
+  if (lines.length === 0) return;
+  const rows = lines.map(({ line, outcome, isSuccess }) => ({ ended_line: line, outcome, is_success: isSuccess }));
+  await database.query({ ...END_LINES, values: [batchId, JSON.stringify(rows)] });
+}
+
+const END_WAITING = {
+  name: 'batch_end_waiting',
+  text: `WITH ended AS (
+      UPDATE batch_lines SET state = 'ended', outcome = $2 WHERE batch_id = $1 AND state = 'waiting' AND state <> 'ended'
+      RETURNING false AS is_success)
+    ${COUNTED}`,
+};
+
+/** Ends all lines that no process has begun to submit. Raw for the same reason. */
+export async function endWaiting(database: Queryable, batchId: string, outcome: LineOutcome): Promise<void> {
+  await database.query({ ...END_WAITING, values: [batchId, JSON.stringify(outcome)] });
+}

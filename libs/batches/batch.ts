@@ -1,0 +1,99 @@
+import type { TaskScope } from '#tasks/row/task.js';
+
+/** What the lines of a batch may request. */
+export const BATCH_ENDPOINTS = ['/v1/images/generations', '/v1/images/edits'] as const;
+export type BatchEndpoint = (typeof BATCH_ENDPOINTS)[number];
+
+/** OpenAI's; a batch has ended with `failed`, `completed`, `expired` and `cancelled`. */
+type BatchStatus =
+  'validating' | 'failed' | 'in_progress' | 'finalizing' | 'completed' | 'expired' | 'cancelling' | 'cancelled';
+
+/** Most lines of a batch. */
+export const MAX_LINES = 50_000;
+/** How long a batch may take, in ms; an Idempotency-Key, which makes a line one task, is kept as long. */
+export const WINDOW_MS = 86_400_000;
+/** Batches of an account that have not ended. */
+export const MAX_OPEN_BATCHES = 50;
+
+/** Why a file was refused. */
+export interface BatchProblem {
+  readonly code: string;
+  readonly message: string;
+  readonly param: string | null;
+  /** Null: it is no line's. */
+  readonly line: number | null;
+}
+
+/** What a line has come to: the response that the same request would have got, or why there was none. */
+export interface LineOutcome {
+  readonly response: {
+    readonly status_code: number;
+    readonly request_id: string;
+    readonly body: object;
+  } | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+/** Whether an outcome belongs in the output file, and not in that of the errors. */
+export function isSuccess({ response }: LineOutcome): boolean {
+  return response?.status_code === 200;
+}
+
+/** A batch. Times are Dates by the database's clock. */
+export interface Batch {
+  readonly id: string;
+  readonly accountId: string;
+  readonly apiKeyId: string;
+  readonly endpoint: BatchEndpoint;
+  readonly inputFileId: string;
+  readonly outputFileId: string | null;
+  readonly errorFileId: string | null;
+  readonly status: BatchStatus;
+  readonly total: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly problems: readonly BatchProblem[] | null;
+  readonly metadata: Readonly<Record<string, string>> | null;
+  /** In seconds. */
+  readonly resultsKept: number;
+  readonly createdAt: Date;
+  readonly inProgressAt: Date | null;
+  readonly finalizingAt: Date | null;
+  readonly cancellingAt: Date | null;
+  /** When its time was over before it had ended. */
+  readonly expiredAt: Date | null;
+  readonly expiresAt: Date;
+  /** When it reached its last status. */
+  readonly endedAt: Date | null;
+}
+
+/** Where a request is in the input file, in bytes. */
+export interface BatchLine {
+  /** From 1. */
+  readonly line: number;
+  readonly customId: string;
+  readonly position: number;
+  readonly bytes: number;
+}
+
+/** A line that is about to become a task. */
+export interface ClaimedLine extends BatchLine {
+  /** Tasks of it that never started before their deadline. */
+  readonly late: number;
+}
+
+/** A line whose task has not ended yet, as far as the batch knows. */
+export interface SubmittedLine {
+  readonly line: number;
+  readonly taskId: string;
+}
+
+/** A line that has ended. */
+export interface EndedLine {
+  readonly line: number;
+  readonly customId: string;
+  readonly outcome: LineOutcome;
+}
+
+/** The files and batches that a reader may see: those of its account, or only those of some keys. */
+export type BatchScope = Pick<TaskScope, 'accountId' | 'own'>;

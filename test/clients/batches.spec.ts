@@ -1,0 +1,63 @@
+import { resolve } from 'node:path';
+import { startPlatform, type Platform } from '../support/platform.js';
+import type { ResultLine } from '../support/batches.js';
+import { installedPythons, runScript } from './clients.js';
+import { makeSampleFiles } from './sample-files.js';
+
+interface Report {
+  readonly output: readonly ResultLine[];
+  readonly errors: readonly ResultLine[];
+  readonly [more: string]: unknown;
+}
+
+const CLIENTS: readonly (readonly [name: string, command: readonly [string, ...string[]]])[] = [
+  ...['6', '7'].map(
+    (version) =>
+      [
+        `openai-node ${version}`,
+        [process.execPath, resolve('test', 'clients', 'node', 'openai', 'batch.mjs'), version],
+      ] as const,
+  ),
+  ...Object.entries(installedPythons())
+    .filter(([name]) => name.startsWith('openai-'))
+    .map(([name, python]) => [name, [python, resolve('test', 'clients', 'python', 'batch_client.py')]] as const),
+];
+
+/** Packages as they are published: nothing about them is changed but address and key. */
+describe('batches of published clients', () => {
+  let platform: Platform;
+  let files: Awaited<ReturnType<typeof makeSampleFiles>>;
+  beforeAll(async () => {
+    [platform, files] = await Promise.all([startPlatform(), makeSampleFiles()]);
+  });
+  afterAll(async () => {
+    await platform.close();
+    await files.remove();
+  });
+
+  it.each(CLIENTS)('run from the file to the results: %s', async (name, command) => {
+    const key = await platform.newKey({}, await platform.newAccount());
+    const body = { model: 'gpt-image-2', resolution: '1k', prompt: 'a pear' };
+    const lines = [
+      { id: 'a', body },
+      { id: 'b', body: { ...body, size: 'huge' } },
+      { id: 'c', body },
+    ];
+    const job = { ...files, url: `${platform.url}/v1`, key, prompts: {}, lines };
+    const report = (await runScript(name, command, job)) as Report;
+    expect(report).toMatchObject({
+      status: 'completed',
+      counts: { total: 3, completed: 2, failed: 1 },
+      isListed: true,
+      purposes: ['batch', 'batch_output'],
+      cancelled: 'completed',
+      deleted: true,
+    });
+    expect(report.output.map(({ custom_id: id }) => id)).toEqual(['a', 'c']);
+    for (const { response } of report.output) {
+      const [image] = response?.body['data'] as { url: string }[];
+      expect((await fetch(image?.url ?? '')).headers.get('content-type')).toBe('image/png');
+    }
+    expect(report.errors).toMatchObject([{ custom_id: 'b', response: { status_code: 400 } }]);
+  });
+});
