@@ -29,6 +29,8 @@ export interface Account {
   readonly limits: AccountLimits;
   /** For keys without their own setting; null = the deployment's default. */
   readonly defaultResponseFormat: DefaultResponseFormat | null;
+  /** What a request of any of its keys may cost without an approval, in millionths; null = any amount. */
+  readonly approveAbove: number | null;
   /** Whether users who sign in with a password also need an authenticator app. */
   readonly requireTwoFactor: boolean;
 }
@@ -98,6 +100,11 @@ export class AccountStore {
     await this.prisma.account.updateMany({ where: { id }, data: { defaultResponseFormat: format } });
   }
 
+  /** What a request may cost without an approval, in millionths; null = any amount. */
+  async setApproveAbove(id: string, micros: number | null): Promise<void> {
+    await this.prisma.account.updateMany({ where: { id }, data: { approveAboveMicros: micros } });
+  }
+
   /** Takes effect with the next request of each member. */
   async requireTwoFactor(id: string, required: boolean): Promise<void> {
     await this.prisma.account.updateMany({ where: { id }, data: { requireTwoFactor: required } });
@@ -146,8 +153,9 @@ function accountOf({ id, name, createdAt, disabledAt, deletedAt, ...row }: Store
   const columns = Object.values(ACCOUNT_LIMITS).map(({ column }) => [column, row[column]] as const);
   const limits = { weight: row.weight, ...(Object.fromEntries(columns) as Record<AccountLimitColumn, number | null>) };
   const defaultResponseFormat = storedResponseFormat(row.defaultResponseFormat);
-  const { requireTwoFactor } = row;
-  return { id, name, createdAt, disabledAt, deletedAt, limits, defaultResponseFormat, requireTwoFactor };
+  const { requireTwoFactor, approveAboveMicros: micros } = row;
+  const approveAbove = micros === null ? null : Number(micros);
+  return { id, name, createdAt, disabledAt, deletedAt, limits, defaultResponseFormat, approveAbove, requireTwoFactor };
 }
 
 /** A new id, `acct_` and a ULID, so ids sort by creation time. */

@@ -138,6 +138,7 @@ describe('API keys', () => {
     [['images'], ['images', 'tasks']],
     [['tasks'], ['tasks']],
     [['chat'], ['chat']],
+    [['approve'], ['approve']],
     [
       ['tasks', 'chat'],
       ['tasks', 'chat'],
@@ -184,7 +185,8 @@ const OPERATIONS = Object.entries(
 ).flatMap(([path, methods]) =>
   Object.entries(methods).flatMap(([method, { tags, security }]) => {
     if ((security ?? []).length === 0) return [];
-    const group = /^\/v1\/tasks\/.*\/cancel$/.test(path) ? 'images' : GROUPS[tags[0] ?? ''];
+    const decides = /^\/v1\/tasks\/.*\/(?:approve|reject)$/.test(path) ? 'approve' : undefined;
+    const group = decides ?? (/^\/v1\/tasks\/.*\/cancel$/.test(path) ? 'images' : GROUPS[tags[0] ?? '']);
     if (group === undefined) throw new Error(`Nobody said what ${path} is for`);
     return [{ method: method.toUpperCase(), path, group }];
   }),

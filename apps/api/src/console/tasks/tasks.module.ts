@@ -50,6 +50,6 @@ import { Thumbnails } from './thumbnails.js';
     ...[AccountTasks, ConsoleCaller, ManyTasks, RetryFailedTasks, RetryTask],
     ...[ImageArchive, OwnTasks, ShownImages, ShownTasks, ShownWaits, TaskInputs, Thumbnails],
   ],
-  exports: [ConsoleCaller, RetryFailedTasks, RetryTask],
+  exports: [ConsoleCaller, OwnTasks, RetryFailedTasks, RetryTask, ShownTasks],
 })
 export class ConsoleTasksModule {}
