@@ -2,6 +2,7 @@ import type { TaskRow } from '../api/types.ts';
 import { State } from './state.tsx';
 
 const LOOKS = {
+  held: { label: 'Needs approval', color: 'amber' },
   waiting: { label: 'Waiting', color: 'gray' },
   running: { label: 'Running', color: 'amber' },
   storing: { label: 'Saving', color: 'amber' },
@@ -17,6 +18,7 @@ export function TaskState({ task }: { readonly task: Pick<TaskRow, 'status' | 'p
 
 function lookOf({ status, phase }: Pick<TaskRow, 'status' | 'phase'>): keyof typeof LOOKS {
   if (status !== 'pending') return status;
+  if (phase === 'held') return 'held';
   if (phase === 'queued') return 'waiting';
   return phase === 'running' ? 'running' : 'storing';
 }

@@ -7,6 +7,7 @@ import {
   type AccountLimitName,
 } from '#contract/account-limits.js';
 import type { AccountChange, AccountRow } from '../../api/team-types.ts';
+import { ApproveAboveField } from '../../parts/approve-above-field.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { LimitField, WeightField } from '../../parts/limit-field.tsx';
 import { ResponseFormatField, type ResponseFormatChoice } from '../../parts/response-format-field.tsx';
@@ -19,7 +20,9 @@ interface AccountLimitsProps {
 }
 
 /** A blank field is ''. */
-type Fields = Record<AccountLimitName | 'weight', number | string> & { default_response_format: ResponseFormatChoice };
+type Fields = Record<AccountLimitName | 'weight' | 'approve_above', number | string> & {
+  default_response_format: ResponseFormatChoice;
+};
 
 /** Limits across all keys of an account. */
 export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) {
@@ -28,6 +31,7 @@ export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) 
     initialValues: {
       weight: limits.weight,
       ...eachAccountLimit((name) => limits[name] ?? ''),
+      approve_above: account.approve_above === null ? '' : Number(account.approve_above),
       default_response_format: account.default_response_format ?? '',
     },
   });
@@ -56,6 +60,10 @@ export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) 
           />
         ))}
         <WeightField field={form.getInputProps('weight')} others="other accounts" />
+        <ApproveAboveField
+          field={form.getInputProps('approve_above')}
+          blank="no approvals, except for keys that need one"
+        />
         <ResponseFormatField field={form.getInputProps('default_response_format')} usual="installation" />
       </SimpleGrid>
     </FormDialog>
@@ -63,11 +71,15 @@ export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) 
 }
 
 /** Only the changed fields: others may have changed elsewhere, and the audit log records what was set. */
-function changesOf({ limits, default_response_format }: AccountRow, fields: Fields): AccountChange {
-  const before = { ...limits, default_response_format };
+function changesOf(
+  { limits, default_response_format, approve_above: above }: AccountRow,
+  fields: Fields,
+): AccountChange {
+  const before = { ...limits, default_response_format, approve_above: above === null ? null : String(Number(above)) };
   const after = {
     weight: fields.weight === '' ? 1 : Number(fields.weight),
     ...eachAccountLimit((name) => (fields[name] === '' ? null : Number(fields[name]))),
+    approve_above: fields.approve_above === '' ? null : String(fields.approve_above),
     default_response_format: fields.default_response_format === '' ? null : fields.default_response_format,
   };
   return Object.fromEntries(
