@@ -31,6 +31,8 @@ export interface Account {
   readonly defaultResponseFormat: DefaultResponseFormat | null;
   /** How long tasks of keys without their own setting are kept, from their acceptance; null = as retention has it. */
   readonly keepSeconds: number | null;
+  /** What a request of any of its keys may cost without an approval, in millionths; null = any amount. */
+  readonly approveAbove: number | null;
   /** Whether users who sign in with a password also need an authenticator app. */
   readonly requireTwoFactor: boolean;
 }
@@ -105,6 +107,11 @@ export class AccountStore {
     await this.prisma.account.updateMany({ where: { id }, data: { keepSeconds } });
   }
 
+  /** What a request may cost without an approval, in millionths; null = any amount. */
+  async setApproveAbove(id: string, micros: number | null): Promise<void> {
+    await this.prisma.account.updateMany({ where: { id }, data: { approveAboveMicros: micros } });
+  }
+
   /** Takes effect with the next request of each member. */
   async requireTwoFactor(id: string, required: boolean): Promise<void> {
     await this.prisma.account.updateMany({ where: { id }, data: { requireTwoFactor: required } });
@@ -153,8 +160,10 @@ function accountOf({ id, name, createdAt, disabledAt, deletedAt, ...row }: Store
   const columns = Object.values(ACCOUNT_LIMITS).map(({ column }) => [column, row[column]] as const);
   const limits = { weight: row.weight, ...(Object.fromEntries(columns) as Record<AccountLimitColumn, number | null>) };
   const defaultResponseFormat = storedResponseFormat(row.defaultResponseFormat);
-  const { keepSeconds, requireTwoFactor } = row;
-  return { id, name, createdAt, disabledAt, deletedAt, limits, defaultResponseFormat, keepSeconds, requireTwoFactor };
+  const { keepSeconds, requireTwoFactor, approveAboveMicros: micros } = row;
+  const approveAbove = micros === null ? null : Number(micros);
+  const kept = { defaultResponseFormat, keepSeconds, approveAbove, requireTwoFactor };
+  return { id, name, createdAt, disabledAt, deletedAt, limits, ...kept };
 }
 
 /** A new id, `acct_` and a ULID, so ids sort by creation time. */

@@ -155,6 +155,7 @@ function shown(row: ApiKey, makers: readonly { id: string; name: string }[]): Ap
     defaultResponseFormat: storedResponseFormat(format),
     submitMode: storedSubmitMode(row.submitMode),
     region: row.region,
+    approveAboveMicros: row.approveAboveMicros === null ? null : Number(row.approveAboveMicros),
     createdBy: makers.find((person) => person.id === row.createdBy) ?? null,
     madeBy: KEY_MAKERS.find((maker) => maker === row.createdBy) ?? null,
   };

@@ -14,9 +14,10 @@ const PREFIX_SHARE = 1 / 4;
 
 /**
  * What a key may be used for. `images`: generate images, upload references, and read and cancel tasks; `tasks`: only
- * read tasks; `chat`: chats, and with `images` also images in chats.
+ * read tasks; `chat`: chats, and with `images` also images in chats; `approve`: decide about requests of other keys that wait
+ * for an approval, which a key without scopes may not.
  */
-export const KEY_SCOPES = ['images', 'tasks', 'chat'] as const;
+export const KEY_SCOPES = ['images', 'tasks', 'chat', 'approve'] as const;
 export type KeyScope = (typeof KEY_SCOPES)[number];
 
 /**
@@ -40,7 +41,7 @@ export interface ApiKeySettings {
   readonly tasksInFlight: number | null;
   /** Models that it may use; empty = all. */
   readonly models: readonly string[];
-  /** What it may be used for; empty = everything. */
+  /** What it may be used for; empty = everything but `approve`. */
   readonly scopes: readonly KeyScope[];
   readonly tasks: KeyTasks;
   /** Default for `response_format`; null = the account's default, or else the deployment's. */
@@ -52,6 +53,8 @@ export interface ApiKeySettings {
   readonly submitMode: SubmitMode;
   /** The only region that may serve its requests; null = any. */
   readonly region: string | null;
+  /** What a request may cost without an approval, in millionths; null = any amount, if its account says no less. */
+  readonly approveAboveMicros: number | null;
   readonly expiresAt: Date | null;
 }
 

@@ -26,6 +26,7 @@ const overlap = ({ text }: EntryParts): string =>
   );
 const withKeys = ({ text }: EntryParts, sentence: string): string =>
   withDetail(text('revoked_keys'), (count) => (count === '0' ? '' : ` ${sentence} (${count})`));
+const byKey = ({ text }: EntryParts): string => withDetail(text('key'), (id) => ` with the API key ${id}`);
 const ROLE_NAMES: Readonly<Record<string, string>> = {
   owner: 'an owner',
   admin: 'an admin',
@@ -95,6 +96,12 @@ export const AUDIT_ACTIONS = {
     sentence: ({ text }) => `generated an image in the playground${inModel(text('model'))}`,
   },
   'task.made_again': { kind: 'tasks', sentence: () => 'ran a task again' },
+  'task.approved': { kind: 'tasks', sentence: (told) => `approved a request${byKey(told)}` },
+  'task.rejected': {
+    kind: 'tasks',
+    sentence: (told) =>
+      `rejected a request${byKey(told)}${withDetail(told.text('reason'), (reason) => `: “${reason}”`)}`,
+  },
   'tasks.redriven': { kind: 'tasks', sentence: ({ text }) => `retried ${text('count') ?? 'some'} failed tasks` },
   'tasks.cancelled': { kind: 'tasks', sentence: ({ text }) => `canceled ${text('count') ?? 'some'} tasks` },
   'tasks.exported': { kind: 'tasks', sentence: ({ text }) => `exported ${text('count') ?? 'some'} tasks` },

@@ -28,6 +28,7 @@ export const ABILITIES = {
     what: 'generate images; rerun, cancel, favorite, and delete tasks that they see',
   },
   'tasks.retry': { roles: ['owner', 'admin'], what: 'retry failed tasks in bulk' },
+  'tasks.approve': { roles: ['owner', 'admin'], what: 'approve or reject requests above a price' },
   'webhooks.read': {
     roles: ['owner', 'admin', 'member'],
     what: 'webhook endpoints; see and resend deliveries; members: own tasks, and tests',

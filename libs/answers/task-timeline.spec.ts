@@ -25,10 +25,24 @@ it.each([
     startedAt: at(18),
     finishedAt: at(40),
     callRuns: false,
+    approval: null,
   } as const;
   const timeline = timelineOf({ ...history, calls: [call(called)] });
   expect(timeline.map(({ event }) => event)).toEqual(['accepted', 'started', 'provider_call', 'completed']);
   const times = timeline.map((event) => event.at);
   expect(times).toEqual([...times].sort((one, other) => one - other));
   expect(times[1]).toBe(at(started).getTime() / 1000);
+});
+
+it('tells between acceptance and end what was decided about a request that needed an approval', () => {
+  const timeline = timelineOf({
+    status: 'failed',
+    createdAt: at(0),
+    startedAt: null,
+    finishedAt: at(40),
+    callRuns: false,
+    calls: [],
+    approval: { above: 0, deadlineMs: 1, decision: 'rejected', decidedAt: at(40).toISOString(), decidedBy: 'person_1' },
+  });
+  expect(timeline.map(({ event }) => event)).toEqual(['accepted', 'rejected', 'failed']);
 });

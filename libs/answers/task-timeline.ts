@@ -5,11 +5,14 @@ import type { TaskHistory } from '#tasks/row/task.js';
 
 /** The events of a task, in order. Provider keys are shown by name. */
 export function timelineOf(task: TaskHistory): TaskEventView[] {
-  const { status, createdAt, startedAt, finishedAt, calls } = task;
+  const { status, createdAt, startedAt, finishedAt, calls, approval } = task;
   // The first call begins with the start itself, and its time may be rounded to a millisecond before it.
   const picked = startedAt && earlier(startedAt, calls[0]?.startedAt);
   return [
     { event: 'accepted', at: seconds(createdAt) },
+    ...(approval?.decision === undefined
+      ? []
+      : [{ event: approval.decision, at: seconds(new Date(approval.decidedAt ?? 0)) }]),
     ...(picked === null ? [] : [{ event: 'started', at: seconds(picked) } as const]),
     ...calls.map((call) => callView(call, task.callRuns && call === calls.at(-1))),
     ...(finishedAt === null || status === 'pending' ? [] : [{ event: status, at: seconds(finishedAt) }]),

@@ -1,4 +1,5 @@
 import {
+  HELD_EVENT,
   WEBHOOK_TEST,
   webhookEvent,
   webhookTestEvent,
@@ -18,14 +19,19 @@ interface DeliverySummary {
   readonly createdAt: Date;
 }
 
-/** The body of a webhook about a task or an endpoint test. Undefined while the task is pending, or if it is deleted. */
+/**
+ * The body of a webhook about a task or an endpoint test. Undefined if the task is deleted, and while it is pending, except
+ * for the event that it waits for an approval.
+ */
 export function webhookBody(
   { id, endpointId, event, createdAt }: DeliverySummary,
   task: TaskSummary | undefined,
   links: TaskLinks,
 ): WebhookEvent | WebhookTestEvent | undefined {
   if (event === WEBHOOK_TEST) return webhookTestEvent(id, endpointId ?? '', createdAt);
-  if (task === undefined || task.finishedAt === null || isDeleted(task) || !isOfTask(event)) return undefined;
+  if (task === undefined || isDeleted(task) || !isOfTask(event)) return undefined;
+  if (event === HELD_EVENT) return webhookEvent(event, createdAt, links.view(task));
+  if (task.finishedAt === null) return undefined;
   return webhookEvent(event, task.finishedAt, links.view(task));
 }
 

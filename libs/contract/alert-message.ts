@@ -10,6 +10,7 @@ export const ALERT_KINDS = [
   'provider_down',
   'queue_wait',
   'overall_failure_rate',
+  'approval_waiting',
 ] as const;
 export type AlertKind = (typeof ALERT_KINDS)[number];
 

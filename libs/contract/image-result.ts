@@ -30,7 +30,7 @@ export interface ResultTask {
     readonly safetyIdentifier?: string | null;
   };
   readonly status: 'pending' | 'completed' | 'failed' | 'cancelled';
-  readonly phase: 'queued' | 'running' | 'storing' | 'done';
+  readonly phase: 'held' | 'queued' | 'running' | 'storing' | 'done';
   readonly progress: number;
   readonly createdAt: Date;
   readonly finishedAt: Date | null;

@@ -64,8 +64,10 @@ export class TaskErrorView {
 
 /** One step in a task's timeline. Times are Unix seconds with milliseconds. */
 export class TaskEventView {
-  @ApiProperty({ enum: ['accepted', 'started', 'provider_call', 'completed', 'failed', 'cancelled'] })
-  event!: 'accepted' | 'started' | 'provider_call' | 'completed' | 'failed' | 'cancelled';
+  @ApiProperty({
+    enum: ['accepted', 'approved', 'rejected', 'started', 'provider_call', 'completed', 'failed', 'cancelled'],
+  })
+  event!: 'accepted' | 'approved' | 'rejected' | 'started' | 'provider_call' | 'completed' | 'failed' | 'cancelled';
 
   @ApiProperty({ type: 'number', example: 1795233600.125 })
   at!: number;
@@ -122,7 +124,11 @@ export class TaskView {
   })
   progress!: number;
 
-  @ApiProperty({ enum: ['queued', 'running', 'storing', 'done'] })
+  @ApiProperty({
+    enum: ['held', 'queued', 'running', 'storing', 'done'],
+    description:
+      '`held`: it may cost more than its key or account may spend without an approval, and waits for one; nothing is generated before.',
+  })
   phase!: string;
 
   @ApiProperty()

@@ -1,8 +1,9 @@
 /**
  * What a task that has not begun waits for: its place in line for a worker, a worker (none is running), a provider (all
- * that could generate it reject calls), its next attempt, or the queue (Redis does not answer).
+ * that could generate it reject calls), its next attempt, the queue (Redis does not answer), or an approval (it may cost more
+ * than its key or account may spend without one).
  */
-export const WAITS_FOR = ['line', 'worker', 'provider', 'retry', 'queue'] as const;
+export const WAITS_FOR = ['line', 'worker', 'provider', 'retry', 'queue', 'approval'] as const;
 
 /**
  * Why a provider takes no call now:
@@ -50,6 +51,8 @@ export function waitingText(reason: WaitingReason, now?: number, position?: numb
       return 'Waiting for a worker';
     case 'queue':
       return 'Waiting for the queue, which does not answer';
+    case 'approval':
+      return 'Waiting for approval';
     case 'retry':
       return now === undefined ? 'Waiting to try again' : `Waiting to try again ${whenOf(reason, now)}`;
     case 'provider':

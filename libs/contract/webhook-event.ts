@@ -3,8 +3,11 @@ import { ALERT_MESSAGES } from './alert-message.js';
 import { unixSeconds } from './image-result.js';
 import { TaskView } from './task-view.js';
 
-/** Webhook events of tasks, one for each final status. */
-export const WEBHOOK_EVENTS = ['image.task.completed', 'image.task.failed', 'image.task.cancelled'] as const;
+/** Webhook events of tasks, one for each final status: those of an endpoint that names none. */
+export const END_EVENTS = ['image.task.completed', 'image.task.failed', 'image.task.cancelled'] as const;
+/** A task begins to wait for an approval. Only for endpoints that ask for it. */
+export const HELD_EVENT = 'image.task.held';
+export const WEBHOOK_EVENTS = [...END_EVENTS, HELD_EVENT] as const;
 export type WebhookEventType = (typeof WEBHOOK_EVENTS)[number];
 
 /** Test event that an endpoint's owner can send; it belongs to no task and can't be subscribed to. */
@@ -23,13 +26,13 @@ export class WebhookEvent {
   @ApiProperty({ enum: WEBHOOK_EVENTS })
   type!: WebhookEventType;
 
-  @ApiProperty({ type: 'integer', description: 'When the task ended, in Unix seconds.' })
+  @ApiProperty({ type: 'integer', description: 'When the task ended, or was held, in Unix seconds.' })
   created_at!: number;
 
-  @ApiProperty({ format: 'date-time', description: 'When the task ended.' })
+  @ApiProperty({ format: 'date-time', description: 'When the task ended, or was held.' })
   timestamp!: string;
 
-  @ApiProperty({ type: TaskView, description: 'The task, as returned by GET /v1/tasks/{id}.' })
+  @ApiProperty({ type: TaskView, description: 'The task, as returned by GET /v1/tasks/{id} when this was sent.' })
   data!: TaskView;
 }
 
@@ -79,14 +82,16 @@ export function webhookTestEvent(deliveryId: string, endpointId: string, at: Dat
   };
 }
 
-/** The event of a task that has ended. */
-export function webhookEvent(type: WebhookEventType, endedAt: Date, data: TaskView): WebhookEvent {
+/** The event of a task that has ended, or begins to wait for an approval. */
+export function webhookEvent(type: WebhookEventType, at: Date, data: TaskView): WebhookEvent {
+  const id = webhookEventId(data.id);
   return {
-    id: webhookEventId(data.id),
+    // A receiver that has had this one must not take the end for a repetition.
+    id: type === HELD_EVENT ? `${id}_held` : id,
     object: 'event',
     type,
-    created_at: unixSeconds(endedAt),
-    timestamp: endedAt.toISOString(),
+    created_at: unixSeconds(at),
+    timestamp: at.toISOString(),
     data,
   };
 }

@@ -3,7 +3,7 @@ import { ulid } from 'ulid';
 import { lockAccount } from '#accounts/accounts.sql.js';
 import { CHANNEL_KINDS, type ChannelKind } from '#contract/alert-message.js';
 import { AppError } from '#contract/app-error.js';
-import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
+import { END_EVENTS, WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
 import type { Prisma } from '#database/generated/client.js';
 import { inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
@@ -66,7 +66,7 @@ export class EndpointStore {
    * Adds an endpoint and returns its id. The URL must have been checked (receiverUrlProblem).
    * Throws AppError `account_limit_reached` when the account has reached its limit of endpoints.
    */
-  async add(accountId: string, url: string, events: readonly WebhookEventType[] = WEBHOOK_EVENTS): Promise<string> {
+  async add(accountId: string, url: string, events: readonly WebhookEventType[] = END_EVENTS): Promise<string> {
     return await this.insert({ accountId, url, events: [...events] }, ENDPOINTS, 'webhook endpoints');
   }
 

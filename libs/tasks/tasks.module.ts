@@ -5,12 +5,14 @@ import { QueueModule } from '#queue/queue.module.js';
 import { NotificationsModule } from '#notifications/notifications.module.js';
 import { JOBS_REDIS, ListeningRedisModule, PRODUCER_REDIS } from '#redis/redis.module.js';
 import { StorageModule } from '#storage/storage.module.js';
+import { ApproveTask } from './states/approve-task.js';
 import { CancelTask } from './states/cancel-task.js';
 import { DeletedTasks } from './states/deleted-tasks.js';
 import { DepartedCallers } from './intake/departed-callers.js';
 import { DropInputs } from './retention/drop-inputs.js';
 import { EqualRequests } from './intake/equal-requests.js';
 import { FailedTasks } from './reading/failed-tasks.js';
+import { HeldTasks } from './reading/held-tasks.js';
 import { InsertTasks } from './intake/insert-tasks.js';
 import { KeyedRequests } from './intake/keyed-requests.js';
 import { LostCallers } from './intake/lost-callers.js';
@@ -48,7 +50,7 @@ const rows = [
 ];
 /** What SubmitTask goes through. */
 const intake = [TaskIntake, InsertTasks, KeyedRequests, EqualRequests];
-const shown = [FailedTasks, TaskListStore, SearchTasks, TaskDetails, TaskFigures, QueueWait];
+const shown = [FailedTasks, TaskListStore, SearchTasks, TaskDetails, TaskFigures, QueueWait, HeldTasks];
 const told = [TaskEvents, TaskPartials, TaskSlots, TaskEnds, DropInputs];
 /** A worker tells of a task's end over the jobs' connection: BullMQ ends the job there at the same moment. */
 const ends = {
@@ -56,7 +58,7 @@ const ends = {
   inject: [PRODUCER_REDIS, { token: JOBS_REDIS, optional: true }],
   useFactory: (producer: Redis, jobs: Redis | undefined) => jobs ?? producer,
 };
-const accepted = [TaskEstimates, SubmitTask, CancelTask];
+const accepted = [TaskEstimates, SubmitTask, CancelTask, ApproveTask];
 
 /** The task rows and what keeps them moving. Every process that imports it runs the sweep: API and worker alike. */
 @Module({

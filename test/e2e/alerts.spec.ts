@@ -389,6 +389,7 @@ describe('alerts', () => {
       'budget',
       'failure_rate',
       'webhook_failing',
+      'approval_waiting',
     ]);
     for (const kind of ['provider_down', 'queue_wait', 'overall_failure_rate', 'weather']) {
       expect((await eve.call(`/alerts/rules/${kind}`, { method: 'PUT', body: { enabled: true } })).status).toBe(404);

@@ -138,6 +138,7 @@ describe('API keys', () => {
     [['images'], ['images', 'tasks']],
     [['tasks'], ['tasks']],
     [['chat'], ['chat']],
+    [['approve'], ['approve']],
     [
       ['tasks', 'chat'],
       ['tasks', 'chat'],
@@ -186,8 +187,9 @@ const OPERATIONS = Object.entries(
   Object.entries(methods).flatMap(([method, { tags, security }]) => {
     if ((security ?? []).length === 0) return [];
     const [tag = ''] = tags;
+    const decides = /^\/v1\/tasks\/.*\/(?:approve|reject)$/.test(path) ? 'approve' : undefined;
     const isOrder = /^\/v1\/tasks\/.*\/cancel$/.test(path) || (tag === 'Batches' && method !== 'get');
-    const group = isOrder ? 'images' : GROUPS[tag];
+    const group = decides ?? (isOrder ? 'images' : GROUPS[tag]);
     if (group === undefined) throw new Error(`Nobody said what ${path} is for`);
     return [{ method: method.toUpperCase(), path, group }];
   }),

@@ -25,11 +25,11 @@ describe('alerts that are on from the start', () => {
   const on = async (who: Browser) => (await rules(who)).flatMap(({ kind, enabled }) => (enabled ? [kind] : []));
 
   it('are those that matter to everybody, once the installation is set up', async () => {
-    expect(await on(ada)).toEqual(['budget', 'webhook_failing', 'provider_down', 'queue_wait']);
+    expect(await on(ada)).toEqual(['budget', 'webhook_failing', 'provider_down', 'queue_wait', 'approval_waiting']);
     expect((await rules(ada)).find(({ kind }) => kind === 'budget')).toMatchObject({ thresholds: [80, 100] });
     // Whoever turns one off has it off for good.
     await ada.ask('/alerts/rules/queue_wait', { method: 'PUT', body: { enabled: false } });
-    expect(await on(ada)).toEqual(['budget', 'webhook_failing', 'provider_down']);
+    expect(await on(ada)).toEqual(['budget', 'webhook_failing', 'provider_down', 'approval_waiting']);
   });
 
   it('are those of accounts in a new account, and none in one that existed before', async () => {
@@ -41,7 +41,7 @@ describe('alerts that are on from the start', () => {
       role: 'admin',
       accountId: created.account.id,
     });
-    expect(await on(grace)).toEqual(['budget', 'webhook_failing']);
+    expect(await on(grace)).toEqual(['budget', 'webhook_failing', 'approval_waiting']);
     const accountId = await platform.newAccount();
     const eve = await signInInvited(platform, { email: 'eve@example.org', role: 'admin', accountId });
     expect(await on(eve)).toEqual([]);

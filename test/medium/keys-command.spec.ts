@@ -98,6 +98,33 @@ describe('budgets by npm run keys', () => {
     ]);
   });
 
+  it('set what a request may cost without an approval, for a key and an account, and take it back', async () => {
+    await room.sql(`INSERT INTO accounts (id, name) VALUES ('acct_held', 'F')`);
+    const f = ['--account', 'acct_held'];
+    const created = await run('create', '--name', 'agent', '--approve-above', '0.5', ...f);
+    const [id = ''] = /key_\w+/.exec(created.split('\n').at(-1) ?? '') ?? [];
+    const above = async (table: string, row: string) =>
+      (await room.sql(`SELECT approve_above_micros AS above FROM ${table} WHERE id = '${row}'`)).rows as unknown;
+    expect(await above('api_keys', id)).toEqual([{ above: '500000' }]);
+    expect(await run('update', id, '--approve-above', '0', ...f)).toContain(
+      'budget none; requests above 0.000000 need an approval; this takes effect',
+    );
+    expect(await run('update', id, '--approve-above', 'none', ...f)).toContain('budget none; this takes effect');
+    expect(await run('account', '--approve-above', '2', ...f)).toContain(
+      'The budget of the account is none; requests above 2.000000 need an approval.',
+    );
+    const { entries } = await new AuditLog(room.database).list('acct_held', { limit: 1 });
+    expect(entries[0]).toMatchObject({
+      action: 'account.limits_set',
+      details: { changes: { approve_above: '2.000000' } },
+    });
+    await run('account', '--approve-above', 'none', ...f);
+    expect([await above('api_keys', id), await above('accounts', 'acct_held')]).toEqual([
+      [{ above: null }],
+      [{ above: null }],
+    ]);
+  });
+
   it('set what suits the client of a key, and take it back', async () => {
     await room.sql(`INSERT INTO accounts (id, name) VALUES ('acct_client', 'E')`);
     const e = ['--account', 'acct_client'];

@@ -21,6 +21,7 @@ import { inputKey, resultKey, uploadKey } from '#storage/object-key.js';
 import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
 import { ExpireTasks } from '#tasks/retention/expire-tasks.js';
 import { FailedTasks } from '#tasks/reading/failed-tasks.js';
+import { HeldTasks } from '#tasks/reading/held-tasks.js';
 import { newUploadId } from '#tasks/row/task-id.js';
 import { TaskObjects } from '#tasks/retention/task-objects.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
@@ -414,7 +415,8 @@ describe('retention', () => {
   it('removes uploads once no task that was let to name one can still run', async () => {
     const [config] = loadConfig([TasksConfig], {});
     const longest = config.deadlineMs / 60_000 + 60;
-    const expire = new ExpireUploads(new UploadRepository(room.database), store, config, room.logger);
+    const held = new HeldTasks(room.database);
+    const expire = new ExpireUploads(new UploadRepository(room.database), store, config, room.logger, held);
     const alive = await uploaded(-60);
     const justOver = await uploaded(longest - 1);
     const longOver = await uploaded(longest + 1);

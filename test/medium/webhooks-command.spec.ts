@@ -63,7 +63,7 @@ describe('npm run webhooks', () => {
     [['add', `https://hooks.example/${'a'.repeat(2_048)}`], /too long/],
     [
       ['add', 'https://hooks.example/', '--events', 'begun'],
-      /It must be one or more of completed, failed, cancelled, separated by commas/,
+      /It must be one or more of completed, failed, cancelled, held, separated by commas/,
     ],
     [['rotate', '--overlap-hours', '-1'], /It must be 0 to 720 hours/],
     [['list', '--account', 'acct_nobody'], /no account with the id acct_nobody/],

@@ -55,6 +55,14 @@ export const ALERTS: Readonly<Record<AlertKind, KindRules>> = {
     forOperators: false,
     onAtSetup: {},
   },
+  approval_waiting: {
+    // Nobody needs to hear of each request: one alert lasts until none waits.
+    defaults: { ...BASE, thresholds: [1] },
+    unit: null,
+    most: 1,
+    forOperators: false,
+    onAtSetup: {},
+  },
   provider_down: {
     defaults: { ...BASE, thresholds: [1], holdMinutes: 2 },
     unit: null,

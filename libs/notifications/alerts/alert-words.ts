@@ -30,6 +30,7 @@ interface SpentBudget {
 
 const TASKS = '/console/tasks?status=failed';
 const OPERATION = '/console/operation';
+const APPROVALS = '/console/approvals';
 const WEBHOOKS = '/console/webhooks';
 
 /**
@@ -104,6 +105,23 @@ export function webhookReading({
   };
 }
 
+/** Whether requests wait for an approval: 1 = yes, 0 = no. */
+export function approvalReading(
+  { count, oldestSeconds }: { readonly count: number; readonly oldestSeconds: number },
+  hours: number,
+): AlertReading {
+  const requests = count === 1 ? '1 request waits' : `${number(count)} requests wait`;
+  return {
+    subject: 'approvals',
+    name: 'Approvals',
+    value: count > 0 ? 1 : 0,
+    title: `${requests} for approval`,
+    what: `${requests} for approval, because of what they may cost. The oldest has waited ${seconds(Math.round(oldestSeconds))}.`,
+    advice: `An owner or admin approves or rejects them on the page Approvals. A request that nobody approves within ${hours} hours fails, and is refunded.`,
+    path: APPROVALS,
+  };
+}
+
 /** How a provider's calls went lately. */
 interface ProviderFacts {
   /** Whether its circuit breaker pauses it, or waits for a success. */
@@ -173,6 +191,7 @@ const WAIT_ADVICE: Readonly<Record<WaitingReason['for'], string>> = {
     'More workers don’t help: these tasks start when their provider takes calls again. Open Status and queue to see it, resume it, raise its limits, or add another route.',
   retry: 'Their last calls failed. Open Status and queue to see why.',
   queue: 'Redis does not answer. Tasks go on when it does.',
+  approval: 'An owner or admin of their account must approve them.',
 };
 
 function counted(count: number): string {

@@ -1,4 +1,5 @@
 import { AppError } from '#contract/app-error.js';
+import { MAX_HELD } from './approval.js';
 
 /** Seconds after which a refused caller may retry. */
 const RETRY_AFTER = 2;
@@ -16,4 +17,10 @@ export function queueFull(roomInMs: number): AppError {
   return new AppError('queue_full', 'The queue is too long for this task to finish in time. Please try again later.', {
     retryAfter: Math.ceil(roomInMs / 1_000),
   });
+}
+
+/** The account has as many tasks that wait for an approval as it may. */
+export function tooManyHeld(): AppError {
+  const text = `${MAX_HELD} requests of this account wait for an approval. No more are accepted until some are approved or rejected.`;
+  return new AppError('concurrency_limit_exceeded', text, { retryAfter: 60 });
 }

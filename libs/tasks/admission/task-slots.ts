@@ -20,6 +20,9 @@ const UNWRITTEN_MARGIN_MS = 3_000;
 const PAGE = 1_000;
 const COUNTED_COLUMNS = { id: true, accountId: true, apiKeyId: true, finishedAt: true } as const;
 
+/** A task that waits for its approval has no slot. */
+const IN_FLIGHT = { finishedAt: null, phase: { not: 'held' } } as const;
+
 interface CountedTask {
   readonly id: string;
   readonly accountId: string;
@@ -127,6 +130,11 @@ export class TaskSlots {
     over.zrem(this.keyOf(originalKeyId), id).catch(() => undefined);
   }
 
+  /** The task was approved, so it is in flight from now on, whatever the limit. Never fails, like `free`. */
+  async recount({ accountId }: Pick<SlotTaker, 'accountId'>): Promise<void> {
+    await this.correctOne(accountId).catch(() => undefined);
+  }
+
   /** Looks accounts up that were not for a while, and answers with how many. Throws like `with`. */
   async check(): Promise<number> {
     const alone = await this.redis.set(`${this.known}:checked`, '', 'PX', CHECK_EVERY_MS / 2, 'NX');
@@ -204,7 +212,7 @@ export class TaskSlots {
     let page: CountedTask[];
     do {
       page = await this.prisma.task.findMany({
-        where: { finishedAt: null, accountId: { in: inList(accounts) }, id: { gt: tasks.at(-1)?.id ?? '' } },
+        where: { ...IN_FLIGHT, accountId: { in: inList(accounts) }, id: { gt: tasks.at(-1)?.id ?? '' } },
         orderBy: { id: 'asc' },
         take: PAGE,
         select: COUNTED_COLUMNS,

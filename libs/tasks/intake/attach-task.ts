@@ -7,6 +7,8 @@ import { isDeleted, taskDeleted, type Task } from '../row/task.js';
 export interface Intake {
   readonly task: Task;
   readonly attached: boolean;
+  /** Equal requests get the same task until its outcome is delivered, whoever sends them. Absent: false. */
+  readonly isRepeatable?: boolean;
 }
 
 /** The task of a request that repeats none. */

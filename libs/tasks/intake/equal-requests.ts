@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { inTransaction } from '#database/queryable.js';
 import { PrismaService } from '#database/prisma.service.js';
+import { takeApproval } from '../row/approval.sql.js';
 import { lockEqualRequests, takeUndelivered, type AttachingRequest } from '../row/equal-requests.sql.js';
 import { insertTasks, UNDERWAY_MS, type FirstTry } from '../row/insert-task.sql.js';
 import type { ProviderCall } from '../row/provider-call.js';
@@ -51,7 +52,31 @@ export class EqualRequests {
 
   /** A new task, or an equal request's; undefined when that vanished before it could be read. */
   async take(request: UnkeyedRequest): Promise<Intake | undefined> {
+    const { approval, asynchronous } = request.command;
+    if (approval !== undefined && !asynchronous) return await this.takeHeld(request);
     return request.retry > 0 ? await this.takeRetry(request) : await this.takeFirst(request);
+  }
+
+  /**
+   * A synchronous request that needs an approval: its caller is refused until there is one, so each equal request gets the
+   * same task until an answer has told its outcome. Serializes equal requests like `takeRetry`.
+   */
+  private async takeHeld(request: UnkeyedRequest): Promise<Intake | undefined> {
+    const { command, deadlineMs, fingerprint, retry, call } = request;
+    const { apiKeyId, requestId } = command;
+    const taken = await inTransaction(this.prisma.pool, async (client) => {
+      await lockEqualRequests(client, { fingerprint, apiKeyId });
+      const earlier =
+        (await takeApproval(client, { fingerprint, apiKeyId, requestId })) ??
+        (retry > 0 ? await takeUndelivered(client, this.attaching(request)) : undefined);
+      if (earlier !== undefined) return { earlier, row: undefined };
+      await assertPresent(call);
+      const [row] = await insertTasks(client, [{ command, deadlineMs, fingerprint }]);
+      return { earlier, row };
+    });
+    const intake =
+      taken.earlier === undefined ? taken.row && created(toTask(taken.row)) : await attach(this.prisma, taken.earlier);
+    return intake && { ...intake, isRepeatable: true };
   }
 
   /**
@@ -60,6 +85,12 @@ export class EqualRequests {
    */
   async attachExisting(request: Omit<UnkeyedRequest, 'deadlineMs'>): Promise<Intake | undefined> {
     await this.departed.waitForMarks(request.fingerprint);
+    const { approval, asynchronous, apiKeyId, requestId } = request.command;
+    if (approval !== undefined && !asynchronous) {
+      const held = await takeApproval(this.prisma.pool, { fingerprint: request.fingerprint, apiKeyId, requestId });
+      const intake = held === undefined ? undefined : await attach(this.prisma, held);
+      if (intake !== undefined) return { ...intake, isRepeatable: true };
+    }
     if (request.retry === 0) return (await this.takeAbandoned(request)) ?? (await this.askOthers(request)).taken;
     // Once is enough: the request was refused already, so at worst the refusal stands, and nothing is bought.
     const id = await takeUndelivered(this.prisma.pool, this.attaching(request));

@@ -22,7 +22,9 @@ export class KeyedRequests {
 
   /** A new task, or the key's; undefined when that vanished before it could be read. Throws like `attachExisting`. */
   async take(command: TaskCommand, deadlineMs: number, request: KeyedRequest): Promise<Intake | undefined> {
-    const keptMs = IDEMPOTENCY_KEY_HOURS * HOUR_MS;
+    // A task that is held may end that much later.
+    const heldMs = command.approval === undefined ? 0 : deadlineMs;
+    const keptMs = IDEMPOTENCY_KEY_HOURS * HOUR_MS + heldMs;
     const task = await this.inserts.insertUnlessFound(command, deadlineMs, { request: { ...request, keptMs } });
     return task === undefined ? this.attachExisting(command, request) : created(task);
   }

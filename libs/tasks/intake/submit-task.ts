@@ -3,6 +3,7 @@ import pLimit from 'p-limit';
 import { AppError } from '#contract/app-error.js';
 import { overloaded } from '#contract/unavailable.js';
 import { PrismaService } from '#database/prisma.service.js';
+import { EnqueueDeliveries } from '#notifications/deliveries/enqueue-deliveries.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { inSpan } from '#telemetry/spans.js';
 import { adopt, type Intake } from './attach-task.js';
@@ -10,7 +11,10 @@ import { CallerGone, type OpenCall } from './open-call.js';
 import type { RequestIdentity } from './request-identity.js';
 import { RetractTasks } from './retract-tasks.js';
 import { TaskIntake } from './task-intake.js';
+import { APPROVAL_MS, MAX_HELD, neededApproval } from '../admission/approval.js';
+import { tooManyHeld } from '../admission/refusals.js';
 import { TaskPlaces, type Place } from '../admission/task-places.js';
+import { HeldTasks } from '../reading/held-tasks.js';
 import { deadlineOf, TasksConfig } from '../row/tasks.config.js';
 import type { TaskCommand } from '../row/task.js';
 
@@ -41,13 +45,16 @@ export class SubmitTask {
     private readonly metrics: Metrics,
     private readonly retract: RetractTasks,
     private readonly prisma: PrismaService,
+    private readonly deliveries: EnqueueDeliveries,
+    private readonly held: HeldTasks,
   ) {}
 
   /**
-   * Returns once the row is committed; from then on, the task is sure to end. Throws CallerGone when the caller of `call`
+   * Returns once the row is committed; from then on, the task is sure to end. One that needs an approval is held until then,
+   * in the phase `held`. Throws CallerGone when the caller of `call`
    * has disconnected before that, and then has accepted nothing; AppError: `server_is_overloaded` when Redis is down or
    * Postgres does not answer (then any new row is deleted); `concurrency_limit_exceeded` and `queue_full` like TaskPlaces;
-   * `idempotency_key_reused` and `idempotency_in_progress` like TaskIntake.
+   * `concurrency_limit_exceeded` when too many wait for an approval; `idempotency_key_reused` and `idempotency_in_progress` like TaskIntake.
    */
   async submit(command: TaskCommand, identity?: RequestIdentity, call?: OpenCall): Promise<Intake> {
     const { id: taskId, requestId: parent, model, action } = command;
@@ -69,17 +76,14 @@ export class SubmitTask {
   private async accept({ command, identity, call }: Submission, waitedMs: number): Promise<Intake> {
     try {
       if (waitedMs > PATIENCE_MS) throw overloaded();
+      const approval = neededApproval(command, deadlineOf(command, this.config));
+      if (approval !== undefined) return await this.hold({ command: { ...command, approval }, identity, call });
       const answer = await this.places.take(command);
       if (answer.place === undefined) return await this.repeated({ command, identity, call }, answer.refusal);
       const { place } = answer;
       const intake = await this.take({ command: { ...command, estimatedMs: place.estimatedMs }, identity, call });
-      if (intake.attached) this.metrics.tasksAttached.inc();
-      else {
-        this.metrics.tasksAccepted.inc({ model: command.model, action: command.action });
-        const { reserved, tokens } = command.cost ?? {};
-        if (reserved === null && tokens === undefined) this.metrics.tasksUnpriced.inc({ model: command.model });
-        await this.enqueue(command, place, intake);
-      }
+      this.count(command, intake);
+      if (!intake.attached) await this.enqueue(command, place, intake);
       return intake;
     } catch (cause) {
       if (cause instanceof CallerGone) {
@@ -92,23 +96,49 @@ export class SubmitTask {
     }
   }
 
+  /** A task that needs an approval gets its row and its reserve, and takes a place once it is approved (ApproveTask). */
+  private async hold({ command, identity, call }: Submission): Promise<Intake> {
+    const { count } = await this.held.figures(command.accountId);
+    if (count >= MAX_HELD) return await this.repeated({ command, identity, call }, tooManyHeld());
+    const intake = await this.insert({ command, identity, call }, APPROVAL_MS);
+    this.count(command, intake);
+    if (!intake.attached) this.deliveries.enqueueOfTask(command.id);
+    return intake;
+  }
+
+  private count({ model, action, cost }: TaskCommand, { attached }: Intake): void {
+    if (attached) {
+      this.metrics.tasksAttached.inc();
+      return;
+    }
+    this.metrics.tasksAccepted.inc({ model, action });
+    if (cost?.reserved === null && cost.tokens === undefined) this.metrics.tasksUnpriced.inc({ model });
+  }
+
   /** Whether a refused request may have made a row all the same, which was not deleted or requested again yet. */
   mayBeAccepted(taskId: string): boolean {
     return this.retract.has(taskId);
   }
 
-  private async take({ command, identity, call }: Submission): Promise<Intake> {
+  private async take(submission: Submission): Promise<Intake> {
+    const { command } = submission;
     let taken = false;
     try {
-      const intake = await this.intake.take(command, deadlineOf(command, this.config), identity, call);
+      const intake = await this.insert(submission, deadlineOf(command, this.config));
       taken = !intake.attached;
       return intake;
+    } finally {
+      if (!taken) this.places.returnPlace(command);
+    }
+  }
+
+  private async insert({ command, identity, call }: Submission, deadlineMs: number): Promise<Intake> {
+    try {
+      return await this.intake.take(command, deadlineMs, identity, call);
     } catch (error) {
       // The caller is refused, but the row may exist all the same, or may yet be written.
       if (!(error instanceof AppError || error instanceof CallerGone)) this.retract.add(command.id);
       throw error;
-    } finally {
-      if (!taken) this.places.returnPlace(command);
     }
   }
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { errorKind, isErrorCode } from '#contract/error-codes.js';
 import { JSON_PATH_MISSING, definedFields, inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
+import { lowerThreshold } from '../admission/approval.js';
 import { failedWith, NO_CODE } from '../row/failed-with.js';
 import { failureGroups, type FailureGroup, type FailureGroups } from '../row/sweep.sql.js';
 import { ORDER_COLUMNS, toError, toOrder } from '../row/task-columns.js';
@@ -31,6 +32,8 @@ export interface FailedOrder extends TaskOrder {
   readonly weight: number;
   readonly tasksInFlight: number | null;
   readonly submitsPerMinute: number | null;
+  /** What it may cost without an approval, in millionths. */
+  readonly approveAbove: number | undefined;
   readonly accountWeight: number;
   readonly accountTasksInFlight: number | null;
   readonly accountSubmitsPerMinute: number | null;
@@ -101,15 +104,18 @@ const KEY_COLUMNS = {
   expiresAt: true,
   revokedAt: true,
   originalKeyId: true,
-  account: { select: { weight: true, tasksInFlight: true, submitsPerMinute: true, disabledAt: true } },
+  approveAboveMicros: true,
+  account: {
+    select: { weight: true, tasksInFlight: true, submitsPerMinute: true, disabledAt: true, approveAboveMicros: true },
+  },
 } as const;
 /** Rows to read at a time when only those that were not retried are wanted. */
 const BATCH = 200;
 
 /** Most failures of one account to examine. */
 const MAX_OPEN = 1_000;
-/** No task takes longer to fail. */
-const LONGEST_TASK_MS = 86_400_000;
+/** No task takes longer to fail: it waits for its approval for a day, and runs for a day. */
+const LONGEST_TASK_MS = 2 * 86_400_000;
 
 /** Whether a task that failed with this code may succeed when it is retried. */
 export function isWorthRetrying(code: string): boolean {
@@ -207,6 +213,7 @@ export class FailedTasks {
           scopes,
           tasksInFlight,
           submitsPerMinute,
+          approveAbove: lowerThreshold(key.approveAboveMicros, account.approveAboveMicros),
           accountWeight: account.weight,
           accountTasksInFlight: account.tasksInFlight,
           accountSubmitsPerMinute: account.submitsPerMinute,

@@ -43,7 +43,7 @@ export class TaskFigures {
     const lastMinute = new Date(Date.now() - 60_000);
     const lastHour = new Date(Date.now() - 3_600_000);
     const [running, completedLastMinute, failedLastHour] = await Promise.all([
-      task.count({ where: { finishedAt: null, phase: { not: 'queued' } } }),
+      task.count({ where: { finishedAt: null, phase: { notIn: ['held', 'queued'] } } }),
       task.count({ where: { AND: [ENDED, { status: 'completed', finishedAt: { gt: lastMinute } }] } }),
       task.count({ where: { status: 'failed', finishedAt: { gt: lastHour } } }),
     ]);
@@ -64,9 +64,10 @@ export class TaskFigures {
     return 1 + (await this.prisma.task.count({ where: { ...WAITING, accountId, AND: [tasksOf(own), earlier] } }));
   }
 
-  /** The number of waiting and running tasks by account id; accounts without any are left out. */
+  /** The number of waiting and running tasks by account id, without held ones; accounts without any are left out. */
   async inFlightByAccount(): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.prisma.task.groupBy({ by: 'accountId', where: { finishedAt: null }, _count: true });
+    const where = { finishedAt: null, phase: { not: 'held' } };
+    const rows = await this.prisma.task.groupBy({ by: 'accountId', where, _count: true });
     return new Map(rows.map(({ accountId, _count: count }) => [accountId, count]));
   }
 

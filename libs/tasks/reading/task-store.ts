@@ -61,6 +61,7 @@ export class TaskStore {
         calls: true,
         phase: true,
         providerCallOpen: true,
+        approval: true,
       },
     });
     return row === null ? undefined : toHistory(row);

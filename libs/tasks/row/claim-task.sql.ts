@@ -18,7 +18,7 @@ const CLAIM = {
       progress = CASE WHEN ${BEGINS} THEN GREATEST(progress, ${STARTED_PERCENT}) ELSE progress END,
       calls = CASE WHEN ${BEGINS} THEN jsonb_build_array(jsonb_build_object('n', 1, 'startedAt', now()) || ($2->model)) ELSE calls END
     FROM ${ofBatch('owner text, lease_ms float8')}
-    WHERE id = task AND status = 'pending' AND deadline_at > now()
+    WHERE id = task AND status = 'pending' AND phase <> 'held' AND deadline_at > now()
       AND (lease_until IS NULL OR lease_until < now()) AND (next_try_at IS NULL OR next_try_at <= now() + interval '1 second')
       AND ${MAY_BUY} AND ${NOT_DURABLE}
     RETURNING ${CLAIMED_COLUMNS}`,
@@ -34,8 +34,8 @@ export interface Claim {
 }
 
 /**
- * Leases the tasks. There is no row for a task that has ended, is held by another worker, is past its deadline, is not due
- * yet, or belongs to a disabled account.
+ * Leases the tasks. There is no row for a task that has ended, is held by another worker, waits for its approval, is past its
+ * deadline, is not due yet, or belongs to a disabled account.
  */
 export async function claimTasks(database: Queryable, claims: readonly Claim[]): Promise<ClaimedRow[]> {
   const firstCalls = JSON.stringify(claims[0]?.firstCalls ?? {});

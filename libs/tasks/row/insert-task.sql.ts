@@ -14,6 +14,12 @@ export interface KeyedRequest {
   readonly fingerprint: Buffer;
 }
 
+/**
+ * A held task is due only after its deadline, so no sweep enqueues it and no worker claims it, not even of a version that
+ * does not know the phase; and RetractTasks, which deletes only what was never due, leaves it alone.
+ */
+const NOT_BEFORE_APPROVAL = `now() + deadline_ms * interval '1 millisecond' + interval '1 hour'`;
+
 // Takes keys in sorted order, so that two of these statements never deadlock.
 const INSERT = {
   name: 'task_insert',
@@ -21,7 +27,7 @@ const INSERT = {
       SELECT * FROM json_to_recordset($1::json) AS new (id text, account_id text, api_key_id text, request_id text, action text, model text,
         prompt text, options jsonb, inputs jsonb, mask jsonb, callback_url text, fingerprint bytea, deadline_ms float8, estimated_ms int,
         asynchronous boolean, cost jsonb, retry_of text, waiter text, trace_parent text, ordered_by text, batch_id text,
-        keep_seconds int, kept_after_end_ms int,
+        keep_seconds int, kept_after_end_ms int, approval jsonb,
         key text, key_fingerprint bytea, key_kept_ms float8, attached_by text, attach_window_ms float8, here text, seen text[], age_ms float8)),
     held AS (
       INSERT INTO idempotency_keys (account_id, key, fingerprint, task_id, expires_at)
@@ -33,10 +39,11 @@ const INSERT = {
       RETURNING task_id)
     INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, inputs, mask, callback_url,
       fingerprint, deadline_at, estimated_ms, asynchronous, cost, retry_of, waiter, attached_by, trace_parent, ordered_by, batch_id,
-      expires_at, kept_after_end_ms)
+      expires_at, kept_after_end_ms, approval, phase, next_try_at)
     SELECT id, account_id, api_key_id, request_id, action, model, prompt, options, inputs, mask, callback_url,
       fingerprint, now() + deadline_ms * interval '1 millisecond', estimated_ms, asynchronous, cost, retry_of, waiter, attached_by, trace_parent, ordered_by, batch_id,
-      now() + keep_seconds * interval '1 second', kept_after_end_ms
+      now() + keep_seconds * interval '1 second', kept_after_end_ms,
+      approval, CASE WHEN approval IS NULL THEN 'queued' ELSE 'held' END, CASE WHEN approval IS NOT NULL THEN ${NOT_BEFORE_APPROVAL} END
     FROM new
     WHERE (key IS NULL OR id IN (SELECT task_id FROM held))
       AND (attach_window_ms IS NULL OR first_try_may_insert(fingerprint, api_key_id, attach_window_ms, here, seen, age_ms, ${UNDERWAY_MS}))
@@ -111,6 +118,7 @@ function columnsOf({ command, deadlineMs, fingerprint, request, firstTry, attach
     keep_seconds: command.kept?.seconds,
     kept_after_end_ms: command.kept?.afterEndMs,
     batch_id: command.batchId,
+    approval: command.approval,
     key: request?.key,
     key_fingerprint: hex(request?.fingerprint),
     key_kept_ms: request?.keptMs,

@@ -27,7 +27,7 @@ const UNWANTED = `account_id IN (SELECT accounts.id FROM accounts WHERE disabled
 const OVERDUE = {
   name: 'sweep_overdue',
   text: `UPDATE tasks SET status = 'failed', phase = 'done',
-      error = CASE WHEN deadline_at < now() THEN $1::jsonb ELSE $2::jsonb END, finished_at = now(), lease_until = NULL,
+      error = CASE WHEN deadline_at >= now() THEN $2::jsonb WHEN phase = 'held' THEN $3::jsonb ELSE $1::jsonb END, finished_at = now(), lease_until = NULL,
       lease_owner = NULL, provider_call_open = false
     WHERE id IN (SELECT id FROM tasks WHERE ${BUDGETS_LOCK} AND finished_at IS NULL AND (deadline_at < now() OR ${UNWANTED})
       ORDER BY id LIMIT ${SWEEP_BATCH} FOR UPDATE SKIP LOCKED)
@@ -35,12 +35,15 @@ const OVERDUE = {
       error ->> 'code' AS code`,
 };
 
+/** The errors of tasks that a sweep fails: past their deadline, of a disabled account, or never approved. */
+export type SweptErrors = Readonly<Record<'overdue' | 'disabled' | 'unapproved', TaskError>>;
+
 /**
  * Fails a batch of overdue tasks, and of those of disabled accounts. Raw for SKIP LOCKED, and because deadlines are by
  * the database's clock.
  */
-export async function failOverdue(database: Queryable, overdue: TaskError, disabled: TaskError): Promise<OverdueRow[]> {
-  const values = [JSON.stringify(overdue), JSON.stringify(disabled)];
+export async function failOverdue(database: Queryable, errors: SweptErrors): Promise<OverdueRow[]> {
+  const values = [errors.overdue, errors.disabled, errors.unapproved].map((error) => JSON.stringify(error));
   return (await database.query<OverdueRow>({ ...OVERDUE, values })).rows;
 }
 
@@ -48,7 +51,7 @@ const REQUEUE = {
   name: 'sweep_requeue',
   text: `WITH seen AS (SELECT id AS seen_id FROM tasks JOIN unnest($1::text[], $2::int[]) AS entry (entry_id, entry_epoch)
         ON id = entry_id AND epoch = entry_epoch
-      WHERE status = 'pending' AND CASE WHEN $3::boolean THEN lease_until < now() ELSE lease_until IS NULL END
+      WHERE status = 'pending' AND phase <> 'held' AND CASE WHEN $3::boolean THEN lease_until < now() ELSE lease_until IS NULL END
       FOR UPDATE OF tasks SKIP LOCKED)
     UPDATE tasks SET epoch = epoch + 1, next_try_at = now(), lease_until = NULL, lease_owner = NULL,
       losses = losses + $3::int, phase = CASE WHEN $3 THEN 'queued' ELSE phase END

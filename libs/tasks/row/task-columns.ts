@@ -8,6 +8,7 @@ import type { TaskOwnership } from './task-scope.js';
 import type {
   KeptFor,
   Task,
+  TaskApproval,
   TaskError,
   TaskHistory,
   TaskImage,
@@ -191,6 +192,7 @@ interface HistoryRow extends Pick<TaskHistory, 'createdAt' | 'startedAt' | 'fini
   readonly phase: string;
   readonly providerCallOpen: boolean;
   readonly calls: unknown;
+  readonly approval: unknown;
 }
 
 /** A task's history for the console, and whether a provider is working on it now. */
@@ -198,7 +200,8 @@ export function toHistory({ phase, providerCallOpen, ...row }: HistoryRow): Task
   const status = row.status as TaskStatus;
   const calls = row.calls as ProviderCall[];
   // Between two claims only a parked task has a phase other than queued: its provider keeps working.
-  return { ...row, status, calls, callRuns: status === 'pending' && phase !== 'queued' && providerCallOpen };
+  const approval = row.approval as TaskApproval | null;
+  return { ...row, status, calls, approval, callRuns: status === 'pending' && phase !== 'queued' && providerCallOpen };
 }
 
 /** The columns that tasks are ranked by, as Prisma reads them. */

@@ -91,6 +91,21 @@ export interface TaskError extends ErrorDetail {
   readonly http_status: number;
 }
 
+/** Why a task needs an approval, and what was decided. Amounts are millionths of the currency of its cost. */
+export interface TaskApproval {
+  /** What a request may cost without an approval, when this one arrived. */
+  readonly above: number;
+  /** Milliseconds that it has from its approval to its end. */
+  readonly deadlineMs: number;
+  readonly decision?: 'approved' | 'rejected';
+  /** ISO 8601. */
+  readonly decidedAt?: string;
+  /** Id of the person or API key that decided. */
+  readonly decidedBy?: string;
+  /** Of a rejection. */
+  readonly reason?: string;
+}
+
 /** The command that becomes a task row. */
 export interface TaskCommand {
   /** From newTaskId(): made before uploads are stored, because their keys contain it. */
@@ -122,6 +137,10 @@ export interface TaskCommand {
   readonly cost: TaskCost | null;
   /** Whether its key or account has a budget; absent: unknown, so it may. */
   readonly budgeted?: boolean | undefined;
+  /** What it may cost without an approval, in millionths; a cost that is not known is more. Undefined: any cost. */
+  readonly approveAbove?: number | undefined;
+  /** It needs an approval, so its row begins in the phase `held`. Set by SubmitTask. */
+  readonly approval?: TaskApproval;
   /** Estimated milliseconds from acceptance to its end; undefined when unknown. */
   readonly estimatedMs?: number | undefined;
   /** Milliseconds from acceptance to its deadline, if less than the default. */
@@ -226,6 +245,8 @@ export interface TaskHistory {
   /** When a worker first took it. */
   readonly startedAt: Date | null;
   readonly finishedAt: Date | null;
+  /** Null: it needed none. */
+  readonly approval: TaskApproval | null;
   /** In the order they began. */
   readonly calls: readonly ProviderCall[];
   /** Whether the last call is still running, if it has no end. */

@@ -47,16 +47,17 @@ export class SweepTasks {
   ) {}
 
   /**
-   * Fails tasks past their deadline, and those of disabled accounts that no provider works on. Needs only the database,
-   * so it works without workers and without Redis.
+   * Fails tasks past their deadline, which for a held one is that of its approval, and those of disabled accounts that no
+   * provider works on. Needs only the database, so it works without workers and without Redis.
    */
   async failOverdue(): Promise<number> {
     const overdue = taskError(new AppError('generation_timeout', 'The image was not finished before the deadline.'));
     const disabled = taskError(new AppError('account_disabled', 'The account was disabled before the image was made.'));
+    const unapproved = taskError(new AppError('approval_expired', 'Nobody approved the request in time.'));
     let count = 0;
     let failed = SWEEP_BATCH;
     while (failed === SWEEP_BATCH && count < SWEEP_TASKS) {
-      const rows = await failOverdue(this.prisma.pool, overdue, disabled);
+      const rows = await failOverdue(this.prisma.pool, { overdue, disabled, unapproved });
       this.tellOverdue(rows);
       failed = rows.length;
       count += failed;
@@ -78,6 +79,7 @@ export class SweepTasks {
         fields: { taskId: id },
       });
       if (code === 'account_disabled') this.logger.info('task.account_disabled', { taskId: id });
+      else if (code === 'approval_expired') this.logger.info('task.approval_expired', { taskId: id });
       else this.logger.warn('task.overdue', { taskId: id });
       span.end({ outcome: 'failed', error: code });
     }

@@ -7,6 +7,7 @@ import { FindKey } from '#accounts/find-key.js';
 import { TaskRights } from '#accounts/task-rights.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { atMost } from '#limits/at-most.js';
+import { lowerThreshold } from '#tasks/admission/approval.js';
 import { accountShare, invalidKey, KeyRefused, type Caller } from './caller.js';
 import { KeyUses } from './key-uses.js';
 import { SecretLookUps } from './secret-look-ups.js';
@@ -125,6 +126,7 @@ export class ApiKeyCache {
         allowPixelSize: row.allowPixelSize ?? undefined,
         submitMode: storedSubmitMode(row.submitMode),
         region: row.region ?? undefined,
+        approveAbove: lowerThreshold(row.approveAboveMicros, row.account.approveAboveMicros),
         budgeted,
       },
       accountDisabled: row.account.disabledAt !== null,

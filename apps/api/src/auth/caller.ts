@@ -73,6 +73,8 @@ export interface Caller extends TaskScope {
   readonly personId?: string;
   /** Whether the key or its account has a budget. */
   readonly budgeted: boolean;
+  /** What a request may cost without an approval, by the key or its account, in millionths; undefined = any amount. */
+  readonly approveAbove?: number | undefined;
 }
 
 /** The authenticated caller of a request. Throws AppError `invalid_api_key` when there is none. */
@@ -113,6 +115,7 @@ export type TaskOwner = Pick<
   | 'originalKeyId'
   | 'weight'
   | 'maxInFlight'
+  | 'approveAbove'
   | 'budgeted'
   | 'orderedBy'
   | 'own'
@@ -126,10 +129,14 @@ export function taskOwnerOf({
   originalKeyId,
   weight,
   limits,
+  approveAbove,
   budgeted,
   personId,
   own,
-}: Pick<Caller, 'accountId' | 'account' | 'keyId' | 'originalKeyId' | 'weight' | 'limits' | 'personId'> &
+}: Pick<
+  Caller,
+  'accountId' | 'account' | 'keyId' | 'originalKeyId' | 'weight' | 'limits' | 'approveAbove' | 'personId'
+> &
   Partial<Pick<Caller, 'budgeted' | 'own'>>): TaskOwner {
   return {
     accountId,
@@ -139,6 +146,7 @@ export function taskOwnerOf({
     originalKeyId,
     weight,
     maxInFlight: limits.tasksInFlight,
+    approveAbove,
     budgeted,
     orderedBy: personId,
     own,
@@ -155,10 +163,11 @@ const NEEDED: Readonly<Record<KeyScope, Ability>> = {
   images: 'tasks.create',
   tasks: 'tasks.read',
   chat: 'tasks.create',
+  approve: 'tasks.approve',
 };
 
 /**
- * The scope `images` includes its tasks; a route without a scope needs a key without scopes. A key of a user is also
+ * The scope `images` includes its tasks; `approve` is never included in anything; a route without a scope needs a key without scopes. A key of a user is also
  * limited to what their role includes now. Throws AppError `endpoint_not_allowed`.
  */
 export function assertScope({ scopes, role, accountId }: Caller, scope: KeyScope | undefined): void {
@@ -167,6 +176,9 @@ export function assertScope({ scopes, role, accountId }: Caller, scope: KeyScope
       'endpoint_not_allowed',
       `The user who created this API key has the role ${role}, which does not include this.`,
     );
+  }
+  if (scope === 'approve' && !scopes.includes(scope)) {
+    throw new AppError('endpoint_not_allowed', 'This API key has no permission to approve requests.');
   }
   if (scopes.length === 0) return;
   if (scope !== undefined && scopes.includes(scope)) return;

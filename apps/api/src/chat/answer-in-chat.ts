@@ -17,7 +17,7 @@ import { errorBody } from '../common/error-reply.js';
 import { EventStream } from '../common/events/event-stream.js';
 import { TellCost } from '../common/tell-cost.js';
 import type { Accepted } from '../images/accept-image.js';
-import { failureOf, stillRunning, stillRunningError } from '../images/answer-image.js';
+import { assertApproved, failureOf, stillRunning, stillRunningError } from '../images/answer-image.js';
 import { AwaitImage } from '../images/await-image.js';
 import { DeliveryMarks } from '../images/delivery-marks.js';
 import { maxWaitFor } from '../images/stream-image.js';
@@ -41,6 +41,7 @@ export class AnswerInChat {
 
   /** Throws AppError, like an image request. */
   async answer(request: FastifyRequest, reply: FastifyReply, accepted: Accepted): Promise<void> {
+    assertApproved(accepted.task);
     const settled = await this.awaitImage.settled(accepted, reply, this.config.syncWaitMs);
     if (reply.raw.destroyed) return;
     void reply.header('openai-processing-ms', String(Math.round(reply.elapsedTime)));
@@ -53,6 +54,7 @@ export class AnswerInChat {
 
   /** A failure is sent as an event, because the status is already sent, and also thrown for the log. */
   async stream(request: FastifyRequest, reply: FastifyReply, accepted: Accepted, wantsUsage: boolean): Promise<void> {
+    assertApproved(accepted.task);
     const events = new EventStream(this.config.streamPingMs);
     const head = headOf(accepted.task);
     const say = (chunk: object): void => events.data(JSON.stringify(chunk));

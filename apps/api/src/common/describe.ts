@@ -54,7 +54,8 @@ const ERRORS: Readonly<Record<number, { readonly description: string; readonly h
   404: { description: 'Not found.' },
   405: { description: 'Method not allowed for this URL.', headers: { allow: text } },
   409: {
-    description: 'The task was cancelled, or another request with this Idempotency-Key is still being accepted.',
+    description:
+      'The task waits for an approval (`approval_required`, with `error.task_id`) or was cancelled, or another request with this Idempotency-Key is still being accepted.',
     headers: { ...SHOULD_RETRY, ...RETRY_AFTER },
   },
   410: { description: 'The task was deleted.' },

@@ -1,5 +1,5 @@
 import { getSchemaPath, type OpenAPIObject } from '@nestjs/swagger';
-import { WEBHOOK_EVENTS, WEBHOOK_TEST, WebhookEvent, WebhookTestEvent } from '#contract/webhook-event.js';
+import { END_EVENTS, HELD_EVENT, WEBHOOK_TEST, WebhookEvent, WebhookTestEvent } from '#contract/webhook-event.js';
 
 const HEADERS = {
   'webhook-id': 'ID of the event, the same for every attempt; store it to detect duplicates.',
@@ -38,8 +38,9 @@ export function describeWebhooks(document: OpenAPIObject): OpenAPIObject {
   });
   const taskEnded = post(
     'taskEnded',
-    'Asynchronous task finished',
-    `Sent to its \`callback_url\` and to the endpoints of its account: ${WEBHOOK_EVENTS.join(', ')}. ` +
+    'Asynchronous task finished, or task waits for an approval',
+    `Sent to its \`callback_url\` and to the endpoints of its account: ${END_EVENTS.join(', ')}. ` +
+      `${HELD_EVENT} is sent to the endpoints that ask for it, for asynchronous and synchronous requests. ` +
       'Signed according to Standard Webhooks; verify with `openai.webhooks.unwrap()`.',
     WebhookEvent,
   );

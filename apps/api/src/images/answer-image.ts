@@ -38,10 +38,14 @@ export class AnswerImage {
     this.publicPath = publicPathOf(config);
   }
 
-  /** Throws the AppError of a failed task, or of one that still runs after the wait. */
+  /**
+   * Throws the AppError of a failed task, or of one that still runs after the wait; and of one that waits for its approval,
+   * unless the caller asked to wait (`Prefer: wait`).
+   */
   async answer(request: FastifyRequest, reply: FastifyReply, accepted: Accepted, mode: CallMode): Promise<void> {
     const { task } = accepted;
     nameTask(request, reply, accepted);
+    if (!mode.asynchronous && mode.waitSeconds === undefined) assertApproved(task);
     if (mode.asynchronous && mode.waitMs === 0) {
       this.marks.watch(reply, accepted, true);
       this.acceptTask(task, reply, mode);
@@ -50,6 +54,7 @@ export class AnswerImage {
     const settled = await this.awaitImage.settled(accepted, reply, mode.waitMs, mode.asynchronous);
     if (reply.raw.destroyed) return;
     void reply.header('openai-processing-ms', String(Math.round(reply.elapsedTime)));
+    if (settled === undefined && !mode.asynchronous) assertApproved(task);
     if (settled === undefined && !mode.asynchronous) throw stillRunningError(request, reply, task);
     const send = settled === undefined ? undefined : await this.outcome(settled, accepted, reply, mode);
     this.marks.watch(reply, accepted, send === undefined);
@@ -129,6 +134,13 @@ export function nameTask(request: FastifyRequest, reply: FastifyReply, accepted:
   if (attached && identity.kind === 'keyed' && isFinal(task.status)) void reply.header('idempotency-replayed', 'true');
   const ignoredParams = ignoredParamsHeader(ignored);
   if (ignoredParams !== undefined) void reply.header('x-ignored-params', ignoredParams);
+}
+
+/** Throws AppError `approval_required` for a task that waited for its approval when the request got it. */
+export function assertApproved({ id, phase }: Task): void {
+  if (phase !== 'held') return;
+  const text = `This request may cost more than its API key or account may spend without an approval. Nothing is generated until an owner or admin approves it. Poll ${pollUrl(id)}, or send the same request again later.`;
+  throw new AppError('approval_required', text, { taskId: id });
 }
 
 /** The error for a task that has not ended. */

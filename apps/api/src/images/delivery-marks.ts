@@ -17,8 +17,8 @@ interface Written {
 
 /**
  * Records whether callers received their outcome, so that an equal later request creates a new task, or gets the task
- * of a caller that disconnected (EqualRequests). Deliveries are marked only for clients that count their retries, in
- * batches outside of requests; abandoned tasks are marked for all clients, at once, or as soon as Postgres answers
+ * of a caller that disconnected (EqualRequests). Deliveries are marked only for clients that count their retries, and of
+ * requests that needed an approval, in batches outside of requests; abandoned tasks are marked for all clients, at once, or as soon as Postgres answers
  * (DepartedCallers). A lost delivery mark is harmless: an SDK that returns within 15 minutes would get the same image again.
  */
 @Injectable()
@@ -47,7 +47,8 @@ export class DeliveryMarks implements OnApplicationShutdown {
     reply.raw.once('finish', () => {
       if (isTask && !identity.counted) return;
       if (socket.errored !== null) return void this.abandoned(reply, accepted);
-      const written = { accepted, reply, counted: identity.counted, socket };
+      const counted = identity.counted || accepted.isRepeatable === true;
+      const written = { accepted, reply, counted, socket };
       this.fresh.push(written);
       this.on(socket).add(written);
       this.timer ??= setInterval(() => void this.tick(), TICK_MS).unref();

@@ -8,7 +8,7 @@ import { errorBody } from '../common/error-reply.js';
 import type { EventStream } from '../common/events/event-stream.js';
 import { EventStreams } from '../common/events/event-streams.js';
 import type { Accepted } from './accept-image.js';
-import { failureOf, nameTask, stillRunning } from './answer-image.js';
+import { assertApproved, failureOf, nameTask, stillRunning } from './answer-image.js';
 import { AwaitImage } from './await-image.js';
 import { DeliveryMarks } from './delivery-marks.js';
 import { base64Body, BASE64_PLACE, OpenImages, type OpenedImage } from './open-images.js';
@@ -29,10 +29,11 @@ export class StreamImage {
 
   /**
    * Returns once the last event is written. A failure is sent as an event, because the status is already sent, and also
-   * thrown for the log. Only an image that breaks off midway closes the connection.
+   * thrown for the log. Throws AppError before the first one for a task that waits for its approval. Only an image that breaks off midway closes the connection.
    */
   async stream(request: FastifyRequest, reply: FastifyReply, accepted: Accepted): Promise<void> {
     nameTask(request, reply, accepted);
+    assertApproved(accepted.task);
     const events = this.streams.begin(request);
     const stopPartials = this.partialsOf(accepted.task, events);
     try {

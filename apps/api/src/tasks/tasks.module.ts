@@ -7,7 +7,9 @@ import { TaskEstimates } from '#tasks/admission/task-estimates.js';
 import { TasksModule, TaskListenersModule } from '#tasks/tasks.module.js';
 import { CommonModule } from '../common/common.module.js';
 import { LinksModule } from '../common/links.module.js';
+import { AccountsModule } from '#accounts/accounts.module.js';
 import { CancelOwnTask } from './cancel-own-task.js';
+import { DecideTaskController } from './decide-task.controller.js';
 import { DeleteOwnTask } from './delete-own-task.js';
 import { FollowTask } from './follow-task.js';
 import { FollowerLimit } from './follower-limit.js';
@@ -17,8 +19,17 @@ import { TasksController } from './tasks.controller.js';
 
 /** `/v1/tasks`: the tasks of the library's TasksModule, as callers see them. */
 @Module({
-  imports: [CommonModule, ErasureModule, LinksModule, TaskListenersModule, RoutingModule, TasksModule, WaitingModule],
-  controllers: [TasksController, ReceiptsController],
+  imports: [
+    AccountsModule,
+    CommonModule,
+    ErasureModule,
+    LinksModule,
+    TaskListenersModule,
+    RoutingModule,
+    TasksModule,
+    WaitingModule,
+  ],
+  controllers: [TasksController, DecideTaskController, ReceiptsController],
   providers: [CancelOwnTask, DeleteOwnTask, FollowTask, FollowerLimit, TaskViews, TaskWatchers],
   exports: [CancelOwnTask, FollowTask, TaskWatchers],
 })

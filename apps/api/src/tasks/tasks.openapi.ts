@@ -211,7 +211,8 @@ export function DescribeReceiptKeys(): MethodDecorator {
   );
 }
 
-function TaskIdParam(): MethodDecorator {
+/** Documents the id of a task in a path. */
+export function TaskIdParam(): MethodDecorator {
   return ApiParam({ name: 'taskId', type: String, example: 'task_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' });
 }
 

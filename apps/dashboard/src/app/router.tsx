@@ -123,6 +123,11 @@ const refused = createRoute({
   }),
   component: lazyRouteComponent(() => import('../pages/refused/refused.tsx'), 'RefusedPage'),
 });
+const approvals = createRoute({
+  getParentRoute: () => inside,
+  path: 'approvals',
+  component: lazyRouteComponent(() => import('../pages/approvals/approvals.tsx'), 'ApprovalsPage'),
+});
 const task = createRoute({
   getParentRoute: () => inside,
   path: 'tasks/$id',
@@ -235,6 +240,7 @@ export const router = createRouter({
       gallery,
       tasks,
       refused,
+      approvals,
       task,
       usage,
       webhooks,

@@ -15,6 +15,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, type LinkProps } from '@tanstack/react-router';
 import { Fragment, type ReactNode } from 'react';
+import { approvalCountQuery } from '../api/approvals.ts';
 import { firingQuery } from '../api/alerts.ts';
 import { useMay, useSession } from '../api/queries.ts';
 import type { Ability } from '../api/types.ts';
@@ -23,6 +24,7 @@ import {
   IconBell,
   IconBuilding,
   IconChartBar,
+  IconChecklist,
   IconFileText,
   IconHome,
   IconKey,
@@ -52,6 +54,13 @@ const GROUPS: readonly PageGroup[] = [
       { to: '/playground', needs: 'tasks.create', label: 'Playground', icon: <IconPhoto size={18} /> },
       { to: '/gallery', needs: 'tasks.read', label: 'Gallery', icon: <IconLibraryPhoto size={18} /> },
       { to: '/tasks', needs: 'tasks.read', label: 'Tasks', icon: <IconList size={18} /> },
+      {
+        to: '/approvals',
+        needs: 'tasks.approve',
+        label: 'Approvals',
+        icon: <IconChecklist size={18} />,
+        count: <Held />,
+      },
       { to: '/usage', needs: 'usage.read', label: 'Usage', icon: <IconChartBar size={18} /> },
       { to: '/webhooks', needs: 'webhooks.read', label: 'Webhooks', icon: <IconWebhook size={18} /> },
     ],
@@ -162,6 +171,18 @@ function Firing() {
       {data.data.length}
       {data.has_more && '+'}
       <VisuallyHidden> firing</VisuallyHidden>
+    </Badge>
+  );
+}
+
+/** Number of requests that wait for an approval; renders nothing if there are none. */
+function Held() {
+  const { data } = useQuery(approvalCountQuery);
+  if (data === undefined || data.count === 0) return null;
+  return (
+    <Badge data-color="amber" className="numbers" ml="auto" miw="max-content">
+      {data.count.toLocaleString('en')}
+      <VisuallyHidden> waiting</VisuallyHidden>
     </Badge>
   );
 }

@@ -11,6 +11,7 @@ export const ALERT_NAMES: Readonly<Record<AlertKind, string>> = {
   provider_down: 'Provider down',
   queue_wait: 'Queue wait',
   overall_failure_rate: 'Failure rate of all accounts',
+  approval_waiting: 'Approval waiting',
 };
 
 export const CHANNEL_NAMES: Readonly<Record<AlertChannel['kind'], string>> = {
@@ -29,6 +30,8 @@ export function ruleSentence(rule: AlertRule): string {
       return `When the account or a key reaches ${percents} of its budget.`;
     case 'webhook_failing':
       return `When every delivery to a webhook endpoint fails${held}.`;
+    case 'approval_waiting':
+      return `When a request waits for approval${held}.`;
     case 'provider_down':
       return `When a provider is down${held}.`;
     case 'queue_wait':
@@ -43,6 +46,10 @@ export function ruleSentence(rule: AlertRule): string {
 export function endingSentence({ kind, clears_at: at, clear_minutes: minutes }: EndingAlert): string {
   const who = kind === 'provider_down' ? 'provider' : kind === 'webhook_failing' ? 'endpoint' : undefined;
   const lasting = `for ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`;
+  if (kind === 'approval_waiting')
+    return at === null
+      ? `Clears once no request has waited ${lasting}`
+      : `Decided; this alert clears at ${clockTime(at)} if that lasts.`;
   if (at === null)
     return who !== undefined
       ? `Clears once the ${who} has been healthy ${lasting}`
@@ -61,6 +68,8 @@ export function causeOf({ kind, path }: Pick<Alert, 'kind' | 'path'>): Pick<Link
       return { to: '/tasks', search: { status: 'failed' } };
     case 'webhook_failing':
       return { to: '/webhooks' };
+    case 'approval_waiting':
+      return { to: '/approvals' };
     case 'provider_down':
     case 'queue_wait':
     case 'overall_failure_rate':

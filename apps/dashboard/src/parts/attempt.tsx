@@ -6,9 +6,9 @@ import { useNow } from './use-now.ts';
 
 type WaitingTask = Pick<TaskRow, 'status' | 'phase' | 'waiting' | 'position'>;
 
-/** Whether a task waits to be started, or to be tried again. */
+/** Whether a task waits to be approved, to be started, or to be tried again. */
 export function isWaiting({ status, phase }: Pick<TaskRow, 'status' | 'phase'>): boolean {
-  return status === 'pending' && phase === 'queued';
+  return status === 'pending' && (phase === 'queued' || phase === 'held');
 }
 
 /** "Waiting for studio: unavailable, next try in 19 s"; without `now`, no time, for what is announced. */
@@ -45,6 +45,7 @@ function waitLine(task: TaskDetail, now: number): string {
   const failed = calls === 0 ? '' : `${attemptOf(task)} ${endOf(lastCallOf(task))} `;
   return [
     `${failed}${waitText(task, now)}`,
+    waiting?.for === 'approval' ? 'an owner or admin must approve it' : '',
     waiting?.for === 'line' || position === null ? '' : `position ${position}`,
     leftText(task, now),
     `waited ${ageOf(task, now)}`,

@@ -1,5 +1,7 @@
 /** Reasons for the most common error codes. */
 const REASONS: Readonly<Record<string, string>> = {
+  approval_expired: 'Nobody approved it in time',
+  approval_rejected: 'Not approved',
   failed_to_download_image: 'A reference image could not be downloaded',
   generation_timeout: 'Not finished in time',
   internal_error: 'Internal error',

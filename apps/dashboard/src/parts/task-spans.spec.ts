@@ -45,6 +45,11 @@ describe('the time of a task', () => {
   });
 
   it('goes on until now while it waits, runs, or waits to try again', () => {
+    expect(told(task([], 'pending', 'held'))).toEqual([['Waiting for approval', 0, 100_000, false]]);
+    expect(told(task([{ event: 'approved', at: at(40) }], 'pending', 'queued'))).toEqual([
+      ['Waiting for approval', 0, 40_000, false],
+      ['Waiting', 40_000, 100_000, false],
+    ]);
     expect(told(task([], 'pending', 'queued'))).toEqual([['Waiting', 0, 100_000, false]]);
     expect(told(task([{ event: 'started', at: at(1) }], 'pending', 'running'))).toEqual([
       ['Waiting', 0, 1_000, false],

@@ -26,6 +26,9 @@ export function spansOf(task: TimedTask, now: number): TaskSpan[] {
     at = Math.max(at, to);
   };
   const started = task.timeline.find(({ event }) => event === 'started');
+  const decided = task.timeline.find(({ event }) => event === 'approved' || event === 'rejected');
+  if (task.phase === 'held') add('waiting', 'Waiting for approval', end);
+  else if (decided !== undefined) add('waiting', 'Waiting for approval', decided.at * 1000);
   const calls = task.timeline.filter(isCall);
   for (const [index, call] of calls.entries()) {
     const begun = call.at * 1000;

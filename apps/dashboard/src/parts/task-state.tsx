@@ -2,6 +2,7 @@ import type { TaskRow } from '../api/types.ts';
 import { State } from './state.tsx';
 
 const LOOKS = {
+  held: { label: 'Needs approval', color: 'amber' },
   waiting: { label: 'Waiting', color: 'gray' },
   running: { label: 'Running', color: 'amber' },
   storing: { label: 'Saving', color: 'amber' },
@@ -21,6 +22,7 @@ export function TaskState({ task }: { readonly task: StatedTask }) {
 function lookOf({ status, phase, deleted_at: deletedAt = null }: StatedTask): keyof typeof LOOKS {
   if (deletedAt !== null) return 'deleted';
   if (status !== 'pending') return status;
+  if (phase === 'held') return 'held';
   if (phase === 'queued') return 'waiting';
   return phase === 'running' ? 'running' : 'storing';
 }

@@ -6,6 +6,7 @@ export const EVENTS: readonly { readonly value: WebhookEvent; readonly label: st
   { value: 'image.task.completed', label: 'Task completed' },
   { value: 'image.task.failed', label: 'Task failed' },
   { value: 'image.task.cancelled', label: 'Task canceled' },
+  { value: 'image.task.held', label: 'Task waits for approval' },
 ];
 
 const LOOKS: Readonly<Record<WebhookDelivery['status'], StateLook>> = {

@@ -16,9 +16,14 @@ export interface BudgetOptions {
 /** Options that set a budget. */
 export function budgetOptions(): Option[] {
   return [
-    new Option('--budget <amount>', 'budget in the currency of the prices; none = no budget').argParser(amountOf),
+    amountOption('--budget <amount>', 'budget in the currency of the prices; none = no budget'),
     new Option('--budget-period <period>', 'resets every calendar month (default), or never').choices(BUDGET_PERIODS),
   ];
+}
+
+/** An option whose value is an amount in millionths, or none. */
+export function amountOption(flags: string, description: string): Option {
+  return new Option(flags, description).argParser(amountOf);
 }
 
 function amountOf(given: string): number | 'none' {

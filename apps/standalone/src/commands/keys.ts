@@ -15,6 +15,13 @@ import { AccountStore } from '#accounts/account-store.js';
 import { AccountsConfig } from '#accounts/accounts.config.js';
 import type { AuditAction } from '#accounts/audit-actions.js';
 import { accountOption, namedAccount } from './account-option.js';
+import {
+  approvalChanges,
+  approvalOption,
+  approvalSetting,
+  approvalText,
+  type ApprovalOption,
+} from './approval-option.js';
 import { budgetOptions, budgetSetting, budgetText, type BudgetOptions, type BudgetSetting } from './budget-options.js';
 import {
   clientChanges,
@@ -41,7 +48,7 @@ import { textTable, textTime } from './text-table.js';
 interface AccountOptions {
   readonly account: string;
 }
-type SettingOptions = AccountOptions & LimitOptions & BudgetOptions;
+type SettingOptions = AccountOptions & LimitOptions & BudgetOptions & ApprovalOption;
 type FormatOptions = SettingOptions & Pick<ClientOptions, 'responseFormat'>;
 type KeyOptions = SettingOptions & ClientOptions & { readonly tasks?: KeyTasks };
 type CreateOptions = KeyOptions & { readonly name?: string; readonly for?: string };
@@ -60,10 +67,16 @@ export async function keys(
   ];
   const tasks = new Option('--tasks <which>', 'tasks that it may see and cancel: all of its account, or its own');
   const ofKey = [
-    ...[...keyLimitOptions(), tasks.choices(KEY_TASKS), ...clientOptions(), ...budgetOptions()],
+    ...[...keyLimitOptions(), tasks.choices(KEY_TASKS), ...clientOptions(), ...budgetOptions(), approvalOption()],
     accountOption(),
   ];
-  const ofAccount = [...accountLimitOptions(), responseFormatOption(), ...budgetOptions(), accountOption()];
+  const ofAccount = [
+    ...accountLimitOptions(),
+    responseFormatOption(),
+    ...budgetOptions(),
+    approvalOption(),
+    accountOption(),
+  ];
   subcommand(program, 'create', 'create a key and print it (shown only once)', [...own, ...ofKey]).action(
     (options: CreateOptions) => commands.create(options),
   );
@@ -167,9 +180,16 @@ class KeyCommands {
         await new AccountStore(database).setResponseFormat(account, format);
         await note('account.limits_set', account, { name, changes: clientChanges(client) });
       }
-      const { limits: all, defaultResponseFormat } = await namedAccount(database, account);
+      const { approveAboveMicros } = approvalSetting(options);
+      if (approveAboveMicros !== undefined) {
+        await new AccountStore(database).setApproveAbove(account, approveAboveMicros);
+        await note('account.limits_set', account, { name, changes: approvalChanges(options) });
+      }
+      const { limits: all, defaultResponseFormat, approveAbove } = await namedAccount(database, account);
       const answers = defaultResponseFormat === null ? '' : `\nIts response format is ${defaultResponseFormat}.`;
-      this.say(`The budget of the account is ${budgetText(after)}.\nIts limits are: ${limitsText(all)}.${answers}`);
+      this.say(
+        `The budget of the account is ${budgetText(after)}${approvalText(approveAbove)}.\nIts limits are: ${limitsText(all)}.${answers}`,
+      );
     });
   }
 
@@ -219,13 +239,18 @@ function revoked({ name, id }: ApiKeyRow): string {
 }
 
 function updated(key: ApiKeyRow, budget: Budget | undefined): string {
-  const all = `${limitsOf(key)}, budget ${budgetText(budget)}`;
+  const all = `${limitsOf(key)}, budget ${budgetText(budget)}${approvalText(key.approveAboveMicros)}`;
   return `The key "${key.name}" (${key.id}) has ${all}; this takes effect within 10 s.`;
 }
 
 function settingsIn(options: KeyOptions): Partial<ApiKeySettings> {
   const { tasks } = options;
-  return { ...limitsIn(options), ...clientSettings(options), ...(tasks === undefined ? {} : { tasks }) };
+  return {
+    ...limitsIn(options),
+    ...clientSettings(options),
+    ...approvalSetting(options),
+    ...(tasks === undefined ? {} : { tasks }),
+  };
 }
 
 /** The changed settings of a key, named as in the console's audit log. */
@@ -234,6 +259,7 @@ function changesOf(options: KeyOptions, budget: BudgetSetting): Record<string, u
   const changes = {
     ...limitChanges(limitsIn(options)),
     ...clientChanges(clientSettings(options)),
+    ...approvalChanges(options),
     ...(tasks === undefined ? {} : { tasks }),
   };
   if (budget === undefined) return changes;

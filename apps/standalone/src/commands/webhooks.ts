@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { loadConfig } from '#config/load-config.js';
 import { AppError } from '#contract/app-error.js';
-import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
+import { END_EVENTS, WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
 import type { PrismaService } from '#database/prisma.service.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { receiverUrlProblem } from '#egress/public-url.js';
@@ -102,7 +102,7 @@ export async function webhooks(
 function eventsOption(): Option {
   const names = WEBHOOK_EVENTS.map((event) => event.replace(EVENT_PREFIX, ''));
   return new Option('--events <names>', `which events: ${names.join(',')}`)
-    .default(WEBHOOK_EVENTS, 'all')
+    .default(END_EVENTS, 'all but held')
     .argParser((given: string) => {
       const events = given.split(',').map((name) => EVENT_PREFIX + name.trim());
       if (events.every(isEvent)) return events;

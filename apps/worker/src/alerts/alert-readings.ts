@@ -4,6 +4,7 @@ import { BudgetRepository } from '#billing/budget.repository.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import type { AlertRule } from '#notifications/alerts/alert-rule.repository.js';
 import {
+  approvalReading,
   budgetReading,
   failureReading,
   waitReading,
@@ -12,6 +13,8 @@ import {
 } from '#notifications/alerts/alert-words.js';
 import { DeliveryRecords } from '#notifications/deliveries/delivery-records.js';
 import { EndpointStore, shownUrl } from '#notifications/endpoint-store.js';
+import { APPROVAL_HOURS } from '#tasks/admission/approval.js';
+import { HeldTasks } from '#tasks/reading/held-tasks.js';
 import { QueueWait } from '#tasks/reading/queue-wait.js';
 import { TaskFigures } from '#tasks/reading/task-figures.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
@@ -32,6 +35,7 @@ export class AlertReadings {
     private readonly endpoints: EndpointStore,
     private readonly records: DeliveryRecords,
     private readonly config: TasksConfig,
+    private readonly held: HeldTasks,
   ) {}
 
   /** One value for each subject of the rule. Rejects when the database, or Redis for providers, does not answer. */
@@ -41,6 +45,8 @@ export class AlertReadings {
         return await this.ofBudgets(rule);
       case 'webhook_failing':
         return await this.ofWebhooks(rule);
+      case 'approval_waiting':
+        return [approvalReading(await this.held.figures(rule.accountId), APPROVAL_HOURS)];
       case 'provider_down':
         return await this.providers.read();
       case 'queue_wait':

@@ -11,6 +11,7 @@ import { StorageModule } from '#storage/storage.module.js';
 import { ExpireIdempotencyKeys } from '#tasks/retention/expire-idempotency-keys.js';
 import { ExpireTasks } from '#tasks/retention/expire-tasks.js';
 import { TaskObjects } from '#tasks/retention/task-objects.js';
+import { TasksModule } from '#tasks/tasks.module.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
 import { UploadRowsModule } from '#uploads/upload-rows.module.js';
@@ -35,7 +36,7 @@ const owners = [
 
 /** Schedules the removal of expired rows and objects, usage rollups, and the evaluation of alerts. */
 @Module({
-  imports: [AlertsModule, BillingModule, DatabaseModule, ErasureModule, StorageModule, UploadRowsModule],
+  imports: [AlertsModule, BillingModule, DatabaseModule, ErasureModule, StorageModule, TasksModule, UploadRowsModule],
   providers: [Maintenance, Schedules, CollectOrphans, ...owners],
 })
 export class MaintenanceModule {}

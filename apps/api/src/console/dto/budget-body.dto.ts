@@ -9,6 +9,17 @@ function amountProblem(value: unknown, property: string): FieldProblem | undefin
   return { code: 'invalid_value', message: `${property} must be an amount such as "25" or "0.50"` };
 }
 
+/** What a request may cost without an approval; null = any amount. */
+export const ApproveAboveField = () =>
+  Field(String, {
+    optional: true,
+    nullable: true,
+    example: '0.50',
+    rule: amountProblem,
+    description:
+      'A request that may cost more waits for an approval, and so does one whose cost is unknown; 0 = every paid request, null = none.',
+  });
+
 /** The budget of a key or an account; null removes it. */
 export class BudgetBody {
   @Field(String, { optional: true, nullable: true, example: '25.00', rule: amountProblem })

@@ -22,7 +22,7 @@ export function assertWithinAccount(body: Limits, account: Readonly<Record<(type
 }
 
 /**
- * Limits, weight and budget are set by admins only. Throws AppError `not_permitted` for a body that changes one of
+ * Limits, weight, budget and what needs an approval are set by admins only. Throws AppError `not_permitted` for a body that changes one of
  * them, compared with the key, or with the defaults of a new one.
  */
 export function assertForMember(body: Body, key?: ApiKeyRow, budget?: Budget): void {
@@ -31,22 +31,35 @@ export function assertForMember(body: Body, key?: ApiKeyRow, budget?: Budget): v
     submits_per_minute: body.submits_per_minute === (key?.submitsPerMinute ?? null),
     polls_per_minute: body.polls_per_minute === (key?.pollsPerMinute ?? null),
     tasks_in_flight: body.tasks_in_flight === (key?.tasksInFlight ?? null),
-    budget: (body.budget === null ? undefined : microsOf(body.budget ?? '')) === budget?.limit,
+    approve_above: amountIn(body.approve_above) === (key?.approveAboveMicros ?? undefined),
+    budget: amountIn(body.budget) === budget?.limit,
     budget_period: budget === undefined || (body.budget_period ?? budget.period) === budget.period,
   };
   const param = Object.entries(same).find(([name, is]) => body[name as keyof Body] !== undefined && !is)?.[0];
   if (param === undefined) return;
-  throw new AppError('not_permitted', 'Only owners and admins can set the limits, weight, and budget of a key.', {
-    param,
-  });
+  throw new AppError(
+    'not_permitted',
+    'Only owners and admins can set the limits, weight, budget, and approvals of a key.',
+    {
+      param,
+    },
+  );
+}
+
+/** Undefined for no amount. */
+function amountIn(text: string | null | undefined): number | undefined {
+  return microsOf(text ?? '');
 }
 
 /** Whether an admin has limited the key's requests or spending. */
 export function isLimited(
-  key: Pick<ApiKeyRow, 'submitsPerMinute' | 'pollsPerMinute' | 'tasksInFlight'>,
+  key: Pick<ApiKeyRow, 'submitsPerMinute' | 'pollsPerMinute' | 'tasksInFlight'> & {
+    readonly approveAboveMicros: bigint | number | null;
+  },
   budget: Budget | undefined,
 ): boolean {
   const limits = [key.submitsPerMinute, key.pollsPerMinute, key.tasksInFlight];
+  if (key.approveAboveMicros !== null) return true;
   return budget !== undefined || limits.some((limit) => limit !== null && limit !== 0);
 }
 

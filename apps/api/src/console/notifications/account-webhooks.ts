@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
-import { WEBHOOK_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
+import { END_EVENTS, type WebhookEventType } from '#contract/webhook-event.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { receiverUrlProblem } from '#egress/public-url.js';
 import { AttemptLimiter } from '#limits/attempt-limiter.js';
@@ -69,7 +69,7 @@ export class AccountWebhooks {
   async add(accountId: string, { url, events }: NewEndpointBody): Promise<EndpointView> {
     const problem = receiverUrlProblem(url, this.egress);
     if (problem !== undefined) throw new AppError('invalid_value', problem, { param: 'url' });
-    const id = await this.endpointStore.add(accountId, url, events ?? WEBHOOK_EVENTS);
+    const id = await this.endpointStore.add(accountId, url, events ?? END_EVENTS);
     return endpointView(await this.endpoint(accountId, id), undefined);
   }
 

@@ -7,6 +7,7 @@ import { may } from '#accounts/person-rules.js';
 import type { Session } from '#accounts/session-store.js';
 import { TaskRights } from '#accounts/task-rights.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
+import { lowerThreshold } from '#tasks/admission/approval.js';
 import { accountShare, type Caller } from '../../auth/caller.js';
 import { isLimited } from '../keys/key-rules.js';
 import { notSignedIn } from '../protect-console.js';
@@ -17,7 +18,7 @@ type Orderer = Pick<Session, 'accountId' | 'personId' | 'role'>;
 /** A key, with its limits if it belongs to a user. */
 type PayingKey = Pick<ApiKeyRow, 'id'> & { readonly originalKeyId?: string | null } & Partial<
     Pick<ApiKeyRow, 'weight' | 'submitsPerMinute' | 'pollsPerMinute' | 'tasksInFlight' | 'keepSeconds'>
-  >;
+  > & { readonly approveAboveMicros?: bigint | null };
 
 /** Names of the hidden keys for the playground and for provider tests. */
 const PLAYGROUND_KEY = 'Playground';
@@ -44,10 +45,11 @@ export class ConsoleCaller {
 
   /**
    * The caller for provider tests: a key of its own, so that tests do not count as users' images. Only the request that
-   * asks for the test was counted, before its body was read, for the key of `of`.
+   * asks for the test was counted, before its body was read, for the key of `of`. Tests need no approval.
    */
   async ofTest(who: Orderer): Promise<Caller> {
-    return await this.caller(who, { id: await this.newKeys.ensureHidden(who.accountId, TEST_KEY) });
+    const caller = await this.caller(who, { id: await this.newKeys.ensureHidden(who.accountId, TEST_KEY) });
+    return { ...caller, approveAbove: undefined };
   }
 
   private async caller(who: Orderer, key: PayingKey): Promise<Caller> {
@@ -74,6 +76,7 @@ export class ConsoleCaller {
       keepSeconds: key.keepSeconds ?? account.keepSeconds ?? undefined,
       allowPixelSize: true,
       submitMode: 'sync',
+      approveAbove: lowerThreshold(key.approveAboveMicros ?? null, account.approveAbove),
       budgeted: true,
     };
   }

@@ -81,7 +81,7 @@ export class RetryFailedTasks {
 
 /** The original owner of the order, whom the retry counts for. */
 function ownerOf(order: FailedOrder): Payer {
-  const { accountId, apiKeyId: keyId, originalKeyId, orderedBy, weight } = order;
+  const { accountId, apiKeyId: keyId, originalKeyId, orderedBy, weight, approveAbove } = order;
   const own = { submits: order.submitsPerMinute ?? undefined, tasksInFlight: order.tasksInFlight ?? undefined };
   const all = {
     submits: order.accountSubmitsPerMinute ?? undefined,
@@ -92,6 +92,7 @@ function ownerOf(order: FailedOrder): Payer {
     keyId,
     originalKeyId,
     weight,
+    approveAbove,
     ...(orderedBy !== null && { personId: orderedBy }),
     limits: { ...own, polls: undefined },
     account: { weight: order.accountWeight, limits: { ...all, polls: undefined, chats: undefined } },
@@ -101,6 +102,7 @@ function ownerOf(order: FailedOrder): Payer {
 /** Why a kind of failure is not retried; null when it is. */
 export function notRetryableReason(code: string): string | null {
   if (isWorthRetrying(code)) return null;
+  if (code === 'approval_rejected' || code === 'approval_expired') return 'It was not approved.';
   if (code === 'moderation_blocked') return 'The provider rejected the prompt or an image, and would reject it again.';
   return 'The request was invalid and would fail again.';
 }

@@ -22,7 +22,7 @@ const CONTENT_TYPE = 'application/octet-stream';
 /** The caller that a repeated order counts for. */
 export type Payer = Pick<
   Caller,
-  'accountId' | 'account' | 'keyId' | 'originalKeyId' | 'weight' | 'limits' | 'personId'
+  'accountId' | 'account' | 'keyId' | 'originalKeyId' | 'weight' | 'limits' | 'approveAbove' | 'personId'
 >;
 
 /** The retry's request id, callback and original task. */

@@ -38,6 +38,11 @@ export class ShownTasks {
 
   /** List rows, with shortened prompts. */
   async rows(accountId: string, tasks: readonly TaskSummary[]): Promise<ConsoleTaskRow[]> {
+    return (await this.rowsWithImages(accountId, tasks)).map(({ task }) => task);
+  }
+
+  /** The same, each with the reference images of its request. */
+  async rowsWithImages(accountId: string, tasks: readonly TaskSummary[]) {
     const details = await this.details.of(
       accountId,
       tasks.map(({ id }) => id),
@@ -45,7 +50,10 @@ export class ShownTasks {
     );
     const all = tasks.map((task) => ({ task, detail: details.get(task.id) ?? deletedTask(task.id) }));
     const waits = await this.waits.of(all);
-    return all.map((one) => this.row(one, this.images.view(one.task, one.detail), waits.get(one.task.id)));
+    return all.map(({ task, detail }) => ({
+      task: this.row({ task, detail }, this.images.view(task, detail), waits.get(task.id)),
+      reference_images: detail.inputs.map((input, index) => sentImageView(detail, input, String(index))),
+    }));
   }
 
   /** A task with all details. */

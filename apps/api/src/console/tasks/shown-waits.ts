@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { WaitingTasks } from '#answers/waiting-tasks.js';
-import type { WaitingReason } from '#contract/waiting.js';
+import { waitingFor, type WaitingReason } from '#contract/waiting.js';
 import type { QueuePosition } from '#queue/fair-order.js';
 import { TaskEstimates } from '#tasks/admission/task-estimates.js';
 import type { TaskDetail } from '#tasks/reading/task-details.js';
@@ -22,6 +22,9 @@ export interface ShownWait {
   readonly place: QueuePosition | undefined;
 }
 
+/** Of a task that waits for its approval: it stands in no line. */
+const HELD: ShownWait = { reason: waitingFor('approval'), position: null, place: undefined };
+
 /** Why tasks wait, for those that have not begun. */
 @Injectable()
 export class ShownWaits {
@@ -33,25 +36,27 @@ export class ShownWaits {
 
   /** By task id; nothing for a task that does not wait. */
   async of(tasks: readonly DetailedTask[]): Promise<ReadonlyMap<string, ShownWait>> {
+    const held = tasks.filter(({ task }) => task.phase === 'held').map(({ task }) => [task.id, HELD] as const);
     const waiting = tasks.filter(({ task }) => task.status === 'pending' && task.phase === 'queued');
-    if (waiting.length === 0) return new Map();
+    if (waiting.length === 0) return new Map(held);
     const [places, reasons] = await Promise.all([
       this.estimates.positions(waiting.map(({ task }) => task)),
       this.waiting.reasonsOf(waiting.map(requestOf)),
     ]);
-    return new Map(
-      waiting.flatMap(({ task }, index) => {
+    return new Map([
+      ...held,
+      ...waiting.flatMap(({ task }, index) => {
         const [reason, place] = [reasons[index], places.get(task.id)];
         const position = reason?.for === 'line' ? (place?.position ?? null) : null;
         return reason === undefined ? [] : [[task.id, { reason, place, position }] as const];
       }),
-    );
+    ]);
   }
 
   /** Like `of`. A task that does not wait for its turn has its position by age, among the waiting tasks of the scope. */
   async ofOne(scope: TaskScope, one: DetailedTask): Promise<ShownWait | undefined> {
     const wait = (await this.of([one])).get(one.task.id);
-    if (wait === undefined || wait.position !== null) return wait;
+    if (wait === undefined || wait.position !== null || wait === HELD) return wait;
     return { ...wait, position: await this.figures.positionOf(scope, one.task) };
   }
 

@@ -52,6 +52,6 @@ import { Thumbnails } from './thumbnails.js';
     ...[AccountTasks, ConsoleCaller, ManyTasks, RetryFailedTasks, RetryTask],
     ...[ImageArchive, OwnTasks, ShownImages, ShownTasks, ShownWaits, TaskInputs, Thumbnails],
   ],
-  exports: [ConsoleCaller, RetryFailedTasks, RetryTask, Thumbnails],
+  exports: [ConsoleCaller, OwnTasks, RetryFailedTasks, RetryTask, ShownTasks, Thumbnails],
 })
 export class ConsoleTasksModule {}

@@ -101,11 +101,11 @@ export class AccountsController {
 
   private async writeLimits(
     session: Session,
-    { id, name, limits, default_response_format }: AccountRowView,
+    { id, name, limits, default_response_format, approve_above }: AccountRowView,
     body: AccountChangeBody,
   ): Promise<void> {
     const changes = Object.fromEntries(
-      Object.entries({ ...limits, default_response_format }).filter(
+      Object.entries({ ...limits, default_response_format, approve_above }).filter(
         ([setting]) => body[setting as keyof AccountChangeBody] !== undefined,
       ),
     );

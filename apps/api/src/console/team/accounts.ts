@@ -3,6 +3,7 @@ import { findModel, servedNames } from '#catalog/catalog.js';
 import { cheapestImage } from '#billing/quote.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { AppError } from '#contract/app-error.js';
+import { decimalOf, microsOf } from '#contract/money.js';
 import { DEFAULT_ACCOUNT } from '#accounts/api-keys.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { AccountStore, newAccountId, type Account } from '#accounts/account-store.js';
@@ -37,6 +38,7 @@ export class Accounts {
       name: row.name,
       first: row.id === DEFAULT_ACCOUNT,
       ...billingOf(row.id),
+      approve_above: thresholdView(row),
       require_two_factor: row.requireTwoFactor,
       limits: limitsView(row.limits),
       defaults,
@@ -64,6 +66,7 @@ export class Accounts {
       created_at: createdAt.toISOString(),
       require_two_factor,
       ...billing,
+      approve_above: thresholdView(account),
       limits: limitsView(account.limits),
       defaults: this.defaults.view,
       key_defaults: this.defaults.ofKeys,
@@ -83,6 +86,7 @@ export class Accounts {
     // First, because it may fail: a budget without an account is harmless, an account without its budget is not.
     if (budget) await this.budgets.set({ ownerId: id, owner: 'account' }, budget);
     await this.accounts.create(id, name, accountLimits(body));
+    await this.setApproveAbove(id, body.approve_above);
     await this.rules.turnOnUsual(id, alertKindsFor(false));
     return id;
   }
@@ -102,9 +106,16 @@ export class Accounts {
     await this.accounts.setLimits(id, accountLimits(body));
     if (format !== undefined) await this.accounts.setResponseFormat(id, format);
     if (keepSeconds !== undefined) await this.accounts.setKeepSeconds(id, keepSeconds);
+    await this.setApproveAbove(id, body.approve_above);
     if (typeof name === 'string') await this.accounts.rename(id, name);
     if (typeof disabled === 'boolean') await this.accounts.setDisabled(id, disabled);
     return await this.view(id);
+  }
+
+  /** An amount, checked by its rule; null = any, undefined = unchanged. */
+  async setApproveAbove(id: string, amount: string | null | undefined): Promise<void> {
+    if (amount === undefined) return;
+    await this.accounts.setApproveAbove(id, amount === null ? null : (microsOf(amount) ?? null));
   }
 
   async view(id: string): Promise<AccountRowView> {
@@ -133,6 +144,10 @@ export class Accounts {
       spend: spentView(spends.get(id) ?? 0, unpriced.get(id), currency),
     });
   }
+}
+
+function thresholdView({ approveAbove }: Pick<Account, 'approveAbove'>): string | null {
+  return approveAbove === null ? null : decimalOf(approveAbove);
 }
 
 function noAccount(): AppError {

@@ -5,6 +5,7 @@ import { keysQuery, modelsQuery, useMay } from '../../api/queries.ts';
 import { RequestError, send } from '../../api/request.ts';
 import { ownAccountQuery } from '../../api/team-queries.ts';
 import type { ApiKey, BudgetPeriod, KeyScope, KeySettings, NewKey } from '../../api/types.ts';
+import { ApproveAboveField } from '../../parts/approve-above-field.tsx';
 import { BudgetFields } from '../../parts/budget-fields.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { LimitField, WeightField } from '../../parts/limit-field.tsx';
@@ -27,6 +28,7 @@ interface Fields {
   expires: string;
   budget: number | string;
   budget_period: BudgetPeriod;
+  approve_above: number | string;
   submits_per_minute: number | string;
   polls_per_minute: number | string;
   tasks_in_flight: number | string;
@@ -42,6 +44,7 @@ const SCOPES: { value: KeyScope; label: string }[] = [
   { value: 'images', label: 'Generate images' },
   { value: 'tasks', label: 'Read tasks' },
   { value: 'chat', label: 'Chat' },
+  { value: 'approve', label: 'Approve requests' },
 ];
 const isScope = (text: string): text is KeyScope => SCOPES.some(({ value }) => value === text);
 
@@ -52,7 +55,13 @@ const LIMITS = [
   ['tasks_in_flight', 'Concurrent tasks'],
 ] as const;
 /** Fields that only admins can set. */
-const FOR_ADMINS: readonly string[] = ['budget', 'budget_period', 'weight', ...LIMITS.map(([name]) => name)];
+const FOR_ADMINS: readonly string[] = [
+  'budget',
+  'budget_period',
+  'approve_above',
+  'weight',
+  ...LIMITS.map(([name]) => name),
+];
 
 /** Creates or changes a key. */
 export function KeyForm({ existing, onClose, onCreated }: KeyFormProps) {
@@ -121,6 +130,7 @@ export function KeyForm({ existing, onClose, onCreated }: KeyFormProps) {
           {...form.getInputProps('tasks')}
         />
         {isAdmin && <BudgetFields budget={form.getInputProps('budget')} period={form.getInputProps('budget_period')} />}
+        {isAdmin && <ApproveAboveField field={form.getInputProps('approve_above')} blank="as the account has it" />}
         <TextInput label="Expires" type="date" min={today()} {...form.getInputProps('expires')} />
       </SimpleGrid>
       <Accordion variant="contained" radius="md">
@@ -194,6 +204,7 @@ function fieldsOf(key?: ApiKey): Fields {
     expires: key?.expires_at?.slice(0, 10) ?? '',
     budget: key?.budget ? Number(key.budget.amount) : '',
     budget_period: key?.budget?.period ?? 'month',
+    approve_above: key?.approve_above ? Number(key.approve_above) : '',
     submits_per_minute: key?.submits_per_minute ?? '',
     polls_per_minute: key?.polls_per_minute ?? '',
     tasks_in_flight: key?.tasks_in_flight ?? '',
@@ -216,6 +227,7 @@ function settingsOf(fields: Fields): KeySettings {
     submits_per_minute: numberOf(fields.submits_per_minute),
     polls_per_minute: numberOf(fields.polls_per_minute),
     tasks_in_flight: numberOf(fields.tasks_in_flight),
+    approve_above: fields.approve_above === '' ? null : String(fields.approve_above),
     budget: fields.budget === '' ? null : String(fields.budget),
     budget_period: fields.budget_period,
     // A key that expires on a day works until the end of that day, in UTC.

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { LinkProps } from '@tanstack/react-router';
 import { waitingText } from '#contract/waiting.js';
+import { approvalCountQuery } from '../../api/approvals.ts';
 import { alertChannelsQuery, firingQuery, type Alert, type AlertChannel } from '../../api/alerts.ts';
 import { catalogQuery, type ReadCatalog } from '../../api/catalog.ts';
 import { providersQuery, queueQuery, type Provider, type Queue } from '../../api/operation.ts';
@@ -51,10 +52,13 @@ export function useAttention(): Notice[] | undefined {
   const providers = useQuery({ ...providersQuery, ...often, enabled: operator });
   const queue = useQuery({ ...queueQuery, ...often, enabled: operator });
   const catalog = useQuery({ ...catalogQuery, enabled: operator });
+  const approvals = useQuery({ ...approvalCountQuery, enabled: may('tasks.approve') });
   const alerts = useQuery({ ...firingQuery, enabled: may('alerts.manage') });
   const channels = useQuery({ ...alertChannelsQuery, ...often, enabled: may('alerts.manage') });
   if (
-    [failures, keys, endpoints, account, providers, queue, catalog, alerts, channels].some(({ isLoading }) => isLoading)
+    [failures, keys, endpoints, account, providers, queue, catalog, approvals, alerts, channels].some(
+      ({ isLoading }) => isLoading,
+    )
   )
     return undefined;
   const firing = (alerts.data?.data ?? []).map(alertNotice);
@@ -62,6 +66,7 @@ export function useAttention(): Notice[] | undefined {
     ...(queue.data === undefined ? [] : queueNotices(queue.data)),
     ...(providers.data?.data ?? []).flatMap(providerNotices),
     ...(catalog.data?.ending ?? []).map(endingNotice),
+    ...approvalNotices(approvals.data?.count ?? 0),
     ...failureNotices(failures.data?.count ?? 0),
     ...budgetNotices('This account', account.data?.budget ?? null, { to: may('team.manage') ? '/team' : '/usage' }),
     ...(keys.data?.data ?? []).flatMap(keyNotices),
@@ -121,6 +126,12 @@ function endingNotice({ name, shutdown_date: day, successors }: ReadCatalog['end
   const verb = Date.parse(day) <= Date.now() ? 'ended' : 'ends';
   const instead = successors.length === 0 ? '' : ` Use ${successors.join(' or ')}.`;
   return { text: `The model ${name} ${verb} on ${day}.${instead}`, link: { to: '/catalog' } };
+}
+
+function approvalNotices(count: number): Notice[] {
+  if (count === 0) return [];
+  const requests = count === 1 ? '1 request waits' : `${count.toLocaleString('en')} requests wait`;
+  return [{ text: `${requests} for approval.`, link: { to: '/approvals' }, about: 'approval_waiting Approvals' }];
 }
 
 /** The count stops here; there may be more. */

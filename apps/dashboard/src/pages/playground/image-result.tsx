@@ -24,6 +24,7 @@ import { Empty, Trouble } from '../../parts/page.tsx';
 import { RunAgain } from '../../parts/run-again.tsx';
 import { SandboxMark, StoredImage } from '../../parts/stored-image.tsx';
 import { Attempt, isWaiting, waitText } from '../../parts/attempt.tsx';
+import { DecideTask } from '../../parts/decide-task.tsx';
 import { Cancel } from '../../parts/cancel-task.tsx';
 import { TaskError } from '../../parts/task-error.tsx';
 import { LightboxUses } from './lightbox-uses.tsx';
@@ -164,7 +165,12 @@ function Waiting({ task }: { readonly task: TaskDetail | undefined }) {
       <Progress value={Math.max(task?.progress ?? 0, 3)} animated aria-label="Image progress" />
       <Group justify="space-between" gap="xs">
         {task === undefined ? <Text size="sm">Accepted</Text> : <Attempt task={task} />}
-        {task !== undefined && <Cancel task={task} />}
+        {task !== undefined && (
+          <Group gap="xs">
+            <DecideTask task={task} />
+            <Cancel task={task} />
+          </Group>
+        )}
       </Group>
     </Stack>
   );

@@ -7,6 +7,8 @@ import { State } from '../../parts/state.tsx';
 
 const NAMES = {
   accepted: 'Accepted',
+  approved: 'Approved',
+  rejected: 'Rejected',
   started: 'Picked up by a worker',
   provider_call: 'Provider called',
   completed: 'Completed',

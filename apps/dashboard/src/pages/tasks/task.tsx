@@ -34,6 +34,7 @@ import { TaskState } from '../../parts/task-state.tsx';
 import { TOKEN_LABELS } from '../../parts/token-classes.ts';
 import { useOrderer } from '../../parts/use-orderer.ts';
 import { Attempt } from '../../parts/attempt.tsx';
+import { DecideTask } from '../../parts/decide-task.tsx';
 import { Cancel } from '../../parts/cancel-task.tsx';
 import { DeleteTasks } from '../../parts/delete-tasks.tsx';
 import { TaskLightbox } from '../playground/task-lightbox.tsx';
@@ -93,6 +94,7 @@ export function TaskPage() {
         task === undefined ? undefined : (
           <Group gap="xs">
             {task.retried_as !== null && <ViewRetry id={task.retried_as} />}
+            <DecideTask task={task} />
             {mayChange && task.deleted_at === null && (
               <>
                 {task.status === 'pending' ? <Cancel task={task} /> : <RunTaskAgain task={task} />}

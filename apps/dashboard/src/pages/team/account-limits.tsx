@@ -7,6 +7,7 @@ import {
   type AccountLimitName,
 } from '#contract/account-limits.js';
 import type { AccountChange, AccountRow } from '../../api/team-types.ts';
+import { ApproveAboveField } from '../../parts/approve-above-field.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { hoursOf, LifetimeField, secondsOf } from '../../parts/lifetime-field.tsx';
 import { LimitField, WeightField } from '../../parts/limit-field.tsx';
@@ -20,7 +21,7 @@ interface AccountLimitsProps {
 }
 
 /** A blank field is ''. */
-type Fields = Record<AccountLimitName | 'weight' | 'keep_hours', number | string> & {
+type Fields = Record<AccountLimitName | 'weight' | 'keep_hours' | 'approve_above', number | string> & {
   default_response_format: ResponseFormatChoice;
 };
 
@@ -31,6 +32,7 @@ export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) 
     initialValues: {
       weight: limits.weight,
       ...eachAccountLimit((name) => limits[name] ?? ''),
+      approve_above: account.approve_above === null ? '' : Number(account.approve_above),
       default_response_format: account.default_response_format ?? '',
       keep_hours: hoursOf(account.keep_seconds),
     },
@@ -60,6 +62,10 @@ export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) 
           />
         ))}
         <WeightField field={form.getInputProps('weight')} others="other accounts" />
+        <ApproveAboveField
+          field={form.getInputProps('approve_above')}
+          blank="no approvals, except for keys that need one"
+        />
         <ResponseFormatField field={form.getInputProps('default_response_format')} usual="installation" />
         <LifetimeField field={form.getInputProps('keep_hours')} usual="installation" />
       </SimpleGrid>
@@ -68,11 +74,16 @@ export function AccountLimits({ account, onSave, onClose }: AccountLimitsProps) 
 }
 
 /** Only the changed fields: others may have changed elsewhere, and the audit log records what was set. */
-function changesOf({ limits, default_response_format, keep_seconds }: AccountRow, fields: Fields): AccountChange {
-  const before = { ...limits, default_response_format, keep_seconds };
+function changesOf(
+  { limits, default_response_format, keep_seconds, approve_above: above }: AccountRow,
+  fields: Fields,
+): AccountChange {
+  const approve_above = above === null ? null : String(Number(above));
+  const before = { ...limits, default_response_format, keep_seconds, approve_above };
   const after = {
     weight: fields.weight === '' ? 1 : Number(fields.weight),
     ...eachAccountLimit((name) => (fields[name] === '' ? null : Number(fields[name]))),
+    approve_above: fields.approve_above === '' ? null : String(fields.approve_above),
     default_response_format: fields.default_response_format === '' ? null : fields.default_response_format,
     keep_seconds: secondsOf(fields.keep_hours),
   };

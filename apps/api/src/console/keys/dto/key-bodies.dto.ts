@@ -1,6 +1,7 @@
 import { ChoiceField, ChoicesField, Field, FlagField, IntegerField, ListField } from '#contract/field.js';
 import type { FieldProblem } from '#contract/field-rule.js';
 import { MAX_KEPT_SECONDS, MIN_KEPT_SECONDS } from '#contract/kept-seconds.js';
+import { microsOf } from '#contract/money.js';
 import { REGION_NAME } from '#contract/region.js';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
 import {
@@ -13,7 +14,7 @@ import {
   type KeyTasks,
   type SubmitMode,
 } from '#accounts/api-keys.js';
-import { BudgetBody } from '../../dto/budget-body.dto.js';
+import { ApproveAboveField, BudgetBody } from '../../dto/budget-body.dto.js';
 import { LimitField, WeightField } from '../../dto/limit-body.dto.js';
 import { NameField } from '../../dto/name-body.dto.js';
 
@@ -46,7 +47,7 @@ class KeySettingsBody extends BudgetBody {
   @ListField(String, { optional: true, description: 'Empty: all.', rule: modelsProblem })
   models?: string[] | null;
 
-  @ChoicesField(KEY_SCOPES, { optional: true, description: 'Empty: everything.' })
+  @ChoicesField(KEY_SCOPES, { optional: true, description: 'Empty: everything but `approve`.' })
   scopes?: KeyScope[] | null;
 
   @ChoiceField(KEY_TASKS, {
@@ -66,6 +67,9 @@ class KeySettingsBody extends BudgetBody {
 
   @LimitField()
   tasks_in_flight?: number | null;
+
+  @ApproveAboveField()
+  approve_above?: string | null;
 
   @Field(String, { optional: true, nullable: true, schema: { format: 'date-time' }, rule: laterProblem })
   expires_at?: string | null;
@@ -137,6 +141,7 @@ export function keySettings(body: KeyChangeBody | NewKeyBody): Partial<ApiKeySet
     tasks: body.tasks === null ? 'all' : body.tasks,
     submitMode: body.submit_mode === null ? 'sync' : body.submit_mode,
     region: body.region,
+    approveAboveMicros: typeof body.approve_above === 'string' ? microsOf(body.approve_above) : body.approve_above,
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }

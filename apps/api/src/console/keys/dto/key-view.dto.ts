@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { decimalOf } from '#contract/money.js';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
 import {
   KEY_MAKERS,
@@ -37,7 +38,7 @@ export class KeyView {
   @ApiProperty({ type: [String], description: 'Empty: all.' })
   models!: readonly string[];
 
-  @ApiProperty({ type: [String], enum: KEY_SCOPES, description: 'Permissions of the key; empty = all.' })
+  @ApiProperty({ type: [String], enum: KEY_SCOPES, description: 'Permissions of the key; empty = all but `approve`.' })
   scopes!: readonly KeyScope[];
 
   @ApiProperty({
@@ -86,6 +87,14 @@ export class KeyView {
     description: 'The only region that serves it; null: any.',
   })
   region!: string | null;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: '0.500000',
+    description: 'What a request may cost without an approval; null = what the account says.',
+  })
+  approve_above!: string | null;
 
   @ApiProperty({ type: BudgetView, nullable: true })
   budget!: BudgetView | null;
@@ -177,6 +186,7 @@ export function keyView(row: ApiKeyRow, budget: BudgetView | null, spend: SpentV
     allow_pixel_size: row.allowPixelSize,
     submit_mode: row.submitMode,
     region: row.region,
+    approve_above: row.approveAboveMicros === null ? null : decimalOf(row.approveAboveMicros),
     budget,
     created_at: row.createdAt.toISOString(),
     created_by: row.createdBy,

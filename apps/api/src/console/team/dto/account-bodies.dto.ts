@@ -3,7 +3,7 @@ import { eachAccountLimit } from '#contract/account-limits.js';
 import { ChoiceField, FlagField, IntegerField } from '#contract/field.js';
 import { MAX_KEPT_SECONDS, MIN_KEPT_SECONDS } from '#contract/kept-seconds.js';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
-import { BudgetBody } from '../../dto/budget-body.dto.js';
+import { ApproveAboveField, BudgetBody } from '../../dto/budget-body.dto.js';
 import { LimitField, WeightField } from '../../dto/limit-body.dto.js';
 import { NameField } from '../../dto/name-body.dto.js';
 import { NewEmailField } from '../../sign-in/dto/sign-in-bodies.dto.js';
@@ -15,7 +15,10 @@ type Limits = Partial<Record<AccountLimitField, number | null>>;
 class AccountSettingsBody extends AccountLimitFields<BudgetBody & Limits>(
   (name) => (name === 'weight' ? WeightField() : LimitField()),
   BudgetBody,
-) {}
+) {
+  @ApproveAboveField()
+  approve_above?: string | null;
+}
 
 /** A new account, and the email address that its owner is invited with. */
 export class NewAccountBody extends AccountSettingsBody {

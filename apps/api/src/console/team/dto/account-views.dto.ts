@@ -52,6 +52,14 @@ export class OwnAccountView {
   @ApiProperty({ type: BudgetView, nullable: true })
   budget!: BudgetView | null;
 
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: '0.500000',
+    description: 'What a request of any of its keys may cost without an approval; null = any amount.',
+  })
+  approve_above!: string | null;
+
   @ApiProperty({ type: SpentView, description: 'Spent and reserved since the start of the month (UTC).' })
   spend!: SpentView;
 
