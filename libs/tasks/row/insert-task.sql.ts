@@ -20,7 +20,7 @@ const INSERT = {
   text: `WITH new AS (
       SELECT * FROM json_to_recordset($1::json) AS new (id text, account_id text, api_key_id text, request_id text, action text, model text,
         prompt text, options jsonb, inputs jsonb, mask jsonb, callback_url text, fingerprint bytea, deadline_ms float8, estimated_ms int,
-        asynchronous boolean, cost jsonb, retry_of text, waiter text, trace_parent text, ordered_by text,
+        asynchronous boolean, cost jsonb, retry_of text, waiter text, trace_parent text, ordered_by text, end_user text, tags text[],
         key text, key_fingerprint bytea, key_kept_ms float8, attached_by text, attach_window_ms float8, here text, seen text[], age_ms float8)),
     held AS (
       INSERT INTO idempotency_keys (account_id, key, fingerprint, task_id, expires_at)
@@ -31,9 +31,11 @@ const INSERT = {
       WHERE idempotency_keys.expires_at <= now()
       RETURNING task_id)
     INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, inputs, mask, callback_url,
-      fingerprint, deadline_at, estimated_ms, asynchronous, cost, retry_of, waiter, attached_by, trace_parent, ordered_by)
+      fingerprint, deadline_at, estimated_ms, asynchronous, cost, retry_of, waiter, attached_by, trace_parent, ordered_by,
+      end_user, tags)
     SELECT id, account_id, api_key_id, request_id, action, model, prompt, options, inputs, mask, callback_url,
-      fingerprint, now() + deadline_ms * interval '1 millisecond', estimated_ms, asynchronous, cost, retry_of, waiter, attached_by, trace_parent, ordered_by
+      fingerprint, now() + deadline_ms * interval '1 millisecond', estimated_ms, asynchronous, cost, retry_of, waiter, attached_by, trace_parent, ordered_by,
+      end_user, tags
     FROM new
     WHERE (key IS NULL OR id IN (SELECT task_id FROM held))
       AND (attach_window_ms IS NULL OR first_try_may_insert(fingerprint, api_key_id, attach_window_ms, here, seen, age_ms, ${UNDERWAY_MS}))
@@ -105,6 +107,8 @@ function columnsOf({ command, deadlineMs, fingerprint, request, firstTry, attach
     waiter,
     trace_parent: command.traceParent,
     ordered_by: command.orderedBy,
+    end_user: command.endUser,
+    tags: command.tags?.length ? command.tags : null,
     key: request?.key,
     key_fingerprint: hex(request?.fingerprint),
     key_kept_ms: request?.keptMs,

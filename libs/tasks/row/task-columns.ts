@@ -213,6 +213,8 @@ export const ORDER_COLUMNS = {
   options: true,
   inputs: true,
   mask: true,
+  endUser: true,
+  tags: true,
 } as const;
 
 interface OrderRow extends Pick<TaskOrder, 'model' | 'prompt'> {
@@ -220,12 +222,15 @@ interface OrderRow extends Pick<TaskOrder, 'model' | 'prompt'> {
   readonly options: unknown;
   readonly inputs: unknown;
   readonly mask: unknown;
+  readonly endUser: string | null;
+  readonly tags: readonly string[];
 }
 
 /** Converts a row to the order that a retry repeats. */
-export function toOrder({ action, model, prompt, ...row }: OrderRow): TaskOrder {
+export function toOrder({ action, model, prompt, endUser, tags, ...row }: OrderRow): TaskOrder {
   const { inputs, mask } = toInputs(row);
-  return { action: action as TaskOrder['action'], model, prompt, options: toOptions(row.options), inputs, mask };
+  const order = { action: action as TaskOrder['action'], model, prompt, options: toOptions(row.options), inputs, mask };
+  return { ...order, endUser: endUser ?? undefined, tags };
 }
 
 /** Restores the type of the options column, unchecked, because only this room writes it. */

@@ -52,6 +52,9 @@ export interface TaskOrder {
   readonly inputs: readonly TaskInput[];
   /** What lies over the first image: a mask of what to edit, or with `markup`, drawing that guides the edit. */
   readonly mask: TaskInput | null;
+  /** As of TaskCommand. */
+  readonly endUser?: string | undefined;
+  readonly tags?: readonly string[];
 }
 
 /** What lies over the first image of an order. */
@@ -122,6 +125,10 @@ export interface TaskCommand {
   readonly retryOf?: string;
   /** The person who orders it in the console; absent: the holder of the key. */
   readonly orderedBy?: string | undefined;
+  /** Identifier of the end user, as providers get it; absent: none. */
+  readonly endUser?: string | undefined;
+  /** Absent: none. */
+  readonly tags?: readonly string[];
   /** The tasks that its caller may see, of which a repeated Idempotency-Key gets one; absent: all of the account. */
   readonly own?: OwnTasks | undefined;
 }

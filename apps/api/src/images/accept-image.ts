@@ -6,8 +6,9 @@ import type { OpenCall } from '#tasks/intake/open-call.js';
 import type { RequestIdentity } from '#tasks/intake/request-identity.js';
 import { SubmitTask } from '#tasks/intake/submit-task.js';
 import { newTaskId } from '#tasks/row/task-id.js';
-import type { TaskCommand } from '#tasks/row/task.js';
+import type { TaskCommand, TaskOptions } from '#tasks/row/task.js';
 import { taskOwnerOf, type Caller } from '../auth/caller.js';
+import { LabelRequests, type RequestLabels } from '../labels/request-labels.js';
 import { ApiConfig } from '../common/api.config.js';
 import type { Ask, Asked } from './asked.js';
 import { assertExact, decideOrder, type Order } from './decide-order.js';
@@ -40,6 +41,7 @@ export class AcceptImage {
     private readonly tasks: SubmitTask,
     private readonly config: ApiConfig,
     private readonly egress: EgressConfig,
+    private readonly labels: LabelRequests,
   ) {}
 
   /**
@@ -68,9 +70,11 @@ export class AcceptImage {
       asked = await ask(upload);
       const { catalog } = this.models;
       const order = decideOrder(asked, caller, { catalog, config: this.config, egress: this.egress });
+      const labels = await this.labelsOf(asked, caller);
       const { images: inputs, mask } = await this.references.store(order.images, upload, caller.accountId);
       assertExact(order, inputs, mask, catalog);
-      const { action, model, prompt, options, callbackUrl, format, streamed, ignored } = order;
+      const { action, model, prompt, callbackUrl, format, streamed, ignored } = order;
+      const options = withEndUser(order.options, labels);
       const command: TaskCommand = {
         id: upload.taskId,
         ...taskOwnerOf(caller),
@@ -84,8 +88,10 @@ export class AcceptImage {
         callbackUrl,
         asynchronous: asked.asynchronous,
         cost: this.models.costOf(model, options),
+        ...labels,
       };
-      const fingerprint = await fingerprintOf(action, asked.body, asked.mark, options.region);
+      const traits = { region: options.region, endUser: labels.endUser, headerTags: asked.headerLabels?.tags };
+      const fingerprint = await fingerprintOf(action, asked.body, asked.mark, traits);
       const identity = { ...asked.mark, fingerprint };
       asked.release();
       await upload.countInQuota();
@@ -95,4 +101,16 @@ export class AcceptImage {
       throw asked === undefined ? error : asSent(error, asked.sentAs);
     }
   }
+
+  private async labelsOf({ fields, headerLabels }: Asked, caller: Caller): Promise<RequestLabels> {
+    const { safety_identifier: safetyIdentifier, user, tags: bodyTags } = fields;
+    const { endUser, tags } = headerLabels ?? { endUser: undefined, tags: undefined };
+    return await this.labels.of(caller, { safetyIdentifier, user, bodyTags, endUser, tags });
+  }
+}
+
+/** The identifier takes the place of those that the caller sent. */
+function withEndUser(options: TaskOptions, { endUser }: RequestLabels): TaskOptions {
+  if (endUser === undefined) return options;
+  return { ...options, safetyIdentifier: endUser, user: options.user === null ? null : endUser };
 }

@@ -2,6 +2,8 @@ import { ChoiceField, ChoicesField, Field, FlagField, IntegerField, ListField } 
 import type { FieldProblem } from '#contract/field-rule.js';
 import { REGION_NAME } from '#contract/region.js';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
+import { END_USER_MODES, type EndUserMode } from '#accounts/end-users.js';
+import { distinctTags, MAX_TAGS, tagsProblem } from '#contract/labels.js';
 import {
   KEY_SCOPES,
   KEY_TASKS,
@@ -86,6 +88,22 @@ class KeySettingsBody extends BudgetBody {
     description: 'Only servers of this region serve its requests; null: any.',
   })
   region?: string | null;
+
+  @ChoiceField(END_USER_MODES, {
+    optional: true,
+    description:
+      'What happens to the identifiers of end users: `off`, passed on as they are; `forward`, also recorded; ' +
+      '`derive`, replaced by a digest, or one of the key; `require`, the same, and refused without.',
+  })
+  end_users?: EndUserMode | null;
+
+  @ListField(String, {
+    optional: true,
+    schema: { maxItems: MAX_TAGS },
+    rule: tagsProblem,
+    description: 'Tags of all its requests.',
+  })
+  tags?: string[] | null;
 }
 
 /**
@@ -126,6 +144,8 @@ export function keySettings(body: KeyChangeBody | NewKeyBody): Partial<ApiKeySet
     tasks: body.tasks === null ? 'all' : body.tasks,
     submitMode: body.submit_mode === null ? 'sync' : body.submit_mode,
     region: body.region,
+    endUsers: body.end_users === null ? 'off' : body.end_users,
+    tags: body.tags === null ? [] : body.tags && distinctTags(body.tags),
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }

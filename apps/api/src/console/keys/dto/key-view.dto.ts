@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
+import { END_USER_MODES, type EndUserMode } from '#accounts/end-users.js';
 import {
   KEY_MAKERS,
   KEY_SCOPES,
@@ -79,6 +80,12 @@ export class KeyView {
     description: 'The only region that serves it; null: any.',
   })
   region!: string | null;
+
+  @ApiProperty({ enum: END_USER_MODES, description: 'What happens to the identifiers of end users.' })
+  end_users!: EndUserMode;
+
+  @ApiProperty({ type: [String], description: 'Tags of all its requests.' })
+  tags!: readonly string[];
 
   @ApiProperty({ type: BudgetView, nullable: true })
   budget!: BudgetView | null;
@@ -169,6 +176,8 @@ export function keyView(row: ApiKeyRow, budget: BudgetView | null, spend: SpentV
     allow_pixel_size: row.allowPixelSize,
     submit_mode: row.submitMode,
     region: row.region,
+    end_users: row.endUsers,
+    tags: row.tags,
     budget,
     created_at: row.createdAt.toISOString(),
     created_by: row.createdBy,
