@@ -298,7 +298,7 @@ async function textIn(redis: Redis, name: string): Promise<string> {
   const type = await redis.type(name);
   if (type === 'hash') return JSON.stringify(await redis.hgetall(name));
   if (type === 'stream') return JSON.stringify(await redis.xrange(name, '-', '+'));
-  if (type === 'zset') return JSON.stringify(await redis.zrange(name, 0, -1));
+  if (type === 'zset') return JSON.stringify(await redis.zrange(name, '0', '-1'));
   if (type === 'list') return JSON.stringify(await redis.lrange(name, 0, -1));
   if (type === 'set') return JSON.stringify(await redis.smembers(name));
   // One that has expired since it was listed has no type.

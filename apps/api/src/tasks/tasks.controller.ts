@@ -52,7 +52,8 @@ export class TasksController {
   @Header('cache-control', 'no-store')
   @DescribeTaskList()
   async list(@Caller() caller: Caller, @Query() query: ListQuery): Promise<TaskListResponse> {
-    const page = await this.lists.list(caller, query).catch(unreadable);
+    const { end_user: endUser, ...filters } = query;
+    const page = await this.lists.list(caller, { ...filters, endUser }).catch(unreadable);
     const data = await this.links.views(page.tasks);
     const next = page.hasMore ? (data.at(-1)?.id ?? null) : null;
     return { object: 'list', data, has_more: page.hasMore, next };
@@ -154,6 +155,7 @@ function isRead({ request }: FastifyReply): boolean {
 }
 
 function unreadable(cause: unknown): never {
+  if (cause instanceof AppError) throw cause;
   throw unavailable('Tasks cannot be read right now. Please try again shortly.', {
     retryAfter: 2,
     cause,
