@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { PrismaService } from '#database/prisma.service.js';
@@ -23,7 +23,7 @@ export class EndUserSecrets {
 
   constructor(
     private readonly prisma: PrismaService,
-    @Inject(SecretsConfig) secrets: TokenSecrets,
+    secrets: SecretsConfig,
   ) {
     this.sealer = new TextSealer(secrets, END_USER_SECRETS);
   }
@@ -36,13 +36,6 @@ export class EndUserSecrets {
     const secret = Buffer.from(found, 'base64');
     this.known.set(accountId, secret);
     return secret;
-  }
-
-  /** Number of secrets that are not encrypted with the current SECRET_KEY. */
-  async outdated(): Promise<number> {
-    const rows = await this.prisma.endUserSecret.groupBy({ by: ['keyId'], _count: true });
-    const sealed = Buffer.alloc(0);
-    return rows.reduce((sum, row) => sum + (this.sealer.isOutdated({ ...row, sealed }) ? row._count : 0), 0);
   }
 
   private async read(accountId: string): Promise<string | undefined> {
@@ -70,4 +63,12 @@ export class EndUserSecrets {
     const { keyId, sealed } = this.sealer.seal(accountId, secret);
     return { keyId, sealed: new Uint8Array(sealed) };
   }
+}
+
+/** Number of secrets that are not encrypted with the current SECRET_KEY. */
+export async function outdatedEndUserSecrets(prisma: PrismaService, secrets: TokenSecrets): Promise<number> {
+  const sealer = new TextSealer(secrets, END_USER_SECRETS);
+  const rows = await prisma.endUserSecret.groupBy({ by: ['keyId'], _count: true });
+  const sealed = Buffer.alloc(0);
+  return rows.reduce((sum, row) => sum + (sealer.isOutdated({ ...row, sealed }) ? row._count : 0), 0);
 }

@@ -6,11 +6,17 @@ import { SpentSum } from '../../parts/cost.tsx';
 import { duration, spentOf } from '../../parts/format.ts';
 import { useMay } from '../../api/queries.ts';
 import type { TaskFilters } from '../tasks/task-filters.ts';
-import { colorOf } from './series.ts';
+import { colorOf, noGroupOf } from './series.ts';
 import { Swatch } from './usage-charts.tsx';
 import type { UsageGroup } from './usage-filters.tsx';
 
-const HEADS: Readonly<Record<UsageGroup, string>> = { model: 'Model', key: 'Key', provider: 'Provider' };
+const HEADS: Readonly<Record<UsageGroup, string>> = {
+  model: 'Model',
+  key: 'Key',
+  provider: 'Provider',
+  end_user: 'End user',
+  tag: 'Tag',
+};
 const count = (value: number): string => value.toLocaleString('en');
 const time = (ms: number | null): string => (ms === null ? '–' : duration(ms));
 
@@ -75,11 +81,11 @@ export function UsageTable({ usage: { groups, total, currency }, group: by, name
                     <Swatch color={colorOf(row.group, names)} />
                     {withTasks ? (
                       <Link to="/tasks" search={tasksOf(row.group)} className="text-link one-line">
-                        {row.group ?? 'No provider'}
+                        {row.group ?? noGroupOf(by)}
                       </Link>
                     ) : (
                       <Text size="sm" className="one-line">
-                        {row.group ?? 'No provider'}
+                        {row.group ?? noGroupOf(by)}
                       </Text>
                     )}
                   </Group>
