@@ -5,6 +5,15 @@ import { signInFirstAdmin } from '../support/console.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 const USER = 'eu_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG';
+const OPTIONS = { size: '1:1', resolution: '1k', pixels: { width: 1024, height: 1024 }, outputFormat: 'png' };
+const IMAGE = {
+  key: 'results/none-1.png',
+  contentType: 'image/png',
+  width: 1024,
+  height: 1024,
+  bytes: 1,
+  sha256: 'aa',
+};
 
 describe('end users and tags in a browser', () => {
   let platform: ApiPlatform;
@@ -20,7 +29,11 @@ describe('end users and tags in a browser', () => {
       const id = newTaskId();
       const amounts = { reserved: 40_000, settled: 40_000 };
       await insertSettledTask(platform.pool, { id, accountId: 'acct_default', apiKeyId, ...amounts });
-      await platform.pool.query('UPDATE tasks SET prompt = $2 WHERE id = $1', [id, prompt]);
+      // As a worker would have left it, and retention later.
+      await platform.pool.query(
+        'UPDATE tasks SET prompt = $2, options = $3, images = $4, objects_deleted_at = now() WHERE id = $1',
+        [id, prompt, JSON.stringify(OPTIONS), JSON.stringify([IMAGE])],
+      );
     }
     await platform.pool.query(
       `UPDATE tasks SET end_user = $1, tags = '{spring}' WHERE prompt = 'a labeled lighthouse'`,
@@ -76,7 +89,7 @@ describe('end users and tags in a browser', () => {
     await totals.getByRole('row').filter({ hasText: USER }).waitFor();
     await totals.getByRole('row').filter({ hasText: 'All others' }).waitFor();
     expect(await screen.inspect('usage-end-users')).toEqual([]);
-    await page.getByRole('radio', { name: 'Tag', exact: true }).check({ force: true });
+    await page.getByRole('radiogroup', { name: 'Group by' }).getByText('Tag', { exact: true }).click();
     await totals.getByRole('row').filter({ hasText: 'spring' }).waitFor();
   });
 });

@@ -137,7 +137,7 @@ function Figures({ usage, span, filters }: FiguresProps) {
   const names = isLabel(group) ? [] : usage.names[group];
   return (
     <>
-      <SimpleGrid cols={{ base: 2, md: chats === 0 ? 4 : 5 }}>
+      <SimpleGrid cols={{ base: 2, md: (chats === 0 ? 4 : 5) - (isLabel(group) ? 1 : 0) }}>
         <Figure name="Images" value={images.toLocaleString('en')} />
         {chats > 0 && <Figure name="Chats" value={chats.toLocaleString('en')} />}
         <Figure name="Spend" value={<SpentSum sum={spentOf(total, currency)} />} />
@@ -145,12 +145,15 @@ function Figures({ usage, span, filters }: FiguresProps) {
           name="Failed"
           value={images + failed === 0 ? '0%' : `${((failed / (images + failed)) * 100).toFixed(1)}%`}
         />
-        <Figure name="Latency (p95)" value={total.p95_ms === null ? '–' : duration(total.p95_ms)} />
+        {!isLabel(group) && (
+          <Figure name="Latency (p95)" value={total.p95_ms === null ? '–' : duration(total.p95_ms)} />
+        )}
       </SimpleGrid>
       <UsageCharts
         usage={usage}
         series={seriesOf(usage.groups, names, noGroupOf(group))}
         span={span}
+        withLatency={!isLabel(group)}
         onPick={(picked, time, status) => {
           if (!withTasks) return;
           void navigate({ to: '/tasks', search: { ...tasksOf(picked.group, stepAt(time, span.by)), status } });
