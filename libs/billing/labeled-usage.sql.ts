@@ -3,7 +3,7 @@ import type { UsageStep } from './usage-rows.js';
 import { UNPRICED, type LabelGroup } from './usage.js';
 
 /** Most end users or tags that one answer lists. */
-export const MAX_LABELS = 100;
+const MAX_LABELS = 100;
 
 /** Whole days of an account, in UTC. */
 interface LabeledDays {
