@@ -21,7 +21,7 @@ const steps = ({ tasks, keys, accountId }) => ({
     FROM (SELECT * FROM history WHERE n < ${10 * keys} OR n > ${tasks - 50}) AS used`,
   tasks: `INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, status, phase, progress, attempt,
       provider_starts, provider, calls, created_at, started_at, finished_at, deadline_at, images, error, usage, cost, objects_deleted_at,
-      fingerprint, asynchronous, ordered_by)
+      fingerprint, asynchronous, ordered_by, end_user, tags)
     SELECT id, account_id, api_key_id, replace(id, 'task_', 'req_'), 'generation', model, 'a lighthouse at dusk, seen from ' || n,
       '{"size":"1:1","resolution":"1k","pixels":{"width":1024,"height":1024},"outputFormat":"png"}', status, 'done', 100, 1, 1, 'provider-' || n % 2,
       jsonb_build_array(jsonb_build_object('n', 1, 'provider', 'provider-' || n % 2, 'startedAt', at, 'endedAt', ${ENDED},
@@ -32,8 +32,11 @@ const steps = ({ tasks, keys, accountId }) => ({
       CASE WHEN status = 'failed' THEN ${ERROR} END, '{"input_tokens":20,"output_tokens":1056}',
       jsonb_build_object('reserved', 40000, 'currency', 'USD', 'settled', CASE WHEN status = 'completed' THEN 40000 ELSE 0 END),
       CASE WHEN n > ${Math.floor((tasks * 3) / 7)} THEN at + interval '3 days' END, sha256(convert_to(n::text, 'UTF8')), n % 2 = 0,
-      CASE WHEN n % 5000 = 3 THEN 'person_rare' WHEN n % 10 = 5 THEN 'person_1' END
+      CASE WHEN n % 5000 = 3 THEN 'person_rare' WHEN n % 10 = 5 THEN 'person_1' END,
+      CASE WHEN n % 20 = 1 THEN 'eu_many' WHEN n % 10 = 1 THEN 'eu_' || n / 20 % ${Math.ceil(tasks / 40)} END,
+      CASE WHEN n % 10 = 1 THEN ARRAY['all', 'tag-' || n % 7] END
     FROM history`,
+  labels: `INSERT INTO task_labels SELECT account_id, kind, name, created_at, id FROM tasks, labels_of(end_user, tags) AS label ORDER BY 1, 2, 3, 4`,
   charges: `INSERT INTO charges (task_id, kind, amount_micros, currency, account_id, api_key_id, model, created_at)
     SELECT id, kind, 40000, 'USD', account_id, api_key_id, model, at
     FROM history, LATERAL (VALUES ('reserve'), (CASE WHEN status = 'completed' THEN 'settle' ELSE 'refund' END)) AS ends (kind)`,
@@ -73,6 +76,9 @@ const steps = ({ tasks, keys, accountId }) => ({
     GROUP BY 1, 2, 3, 4, 5, 6, 7, 8 ORDER BY 4`,
   totals: `INSERT INTO spend_totals SELECT account_id, api_key_id, month_of(time), currency, sum(spend_micros)::bigint FROM usage_rollups
     WHERE step = 'day' GROUP BY 1, 2, 3, 4`,
+  'labeled usage': `INSERT INTO labeled_usage SELECT account_id, kind, name, date_trunc('day', created_at, 'UTC'), 'USD',
+      count(*) FILTER (WHERE status = 'completed'), count(*) FILTER (WHERE status = 'failed'), 0, 0, sum((cost ->> 'settled')::bigint),
+      sum(20), sum(1056) FROM tasks, labels_of(end_user, tags) AS label WHERE status <> 'pending' GROUP BY 1, 2, 3, 4`,
   ...backlogSteps({ tasks, keys, accountId }),
   end: 'DROP TABLE history',
   statistics: 'VACUUM ANALYZE',
@@ -81,7 +87,16 @@ const steps = ({ tasks, keys, accountId }) => ({
 /** Their triggers would write charges, deliveries and usage row by row, and look up each sum by group. */
 const TRIGGERED = ['tasks', 'chat_usage', 'usage_rollups'];
 /** Filling them without indexes takes half the time. */
-const INDEXED = ['tasks', 'charges', 'chat_usage', 'webhook_deliveries', 'audit_log', 'usage_rollups', 'grouped_usage'];
+const INDEXED = [
+  'tasks',
+  'charges',
+  'chat_usage',
+  'webhook_deliveries',
+  'audit_log',
+  'usage_rollups',
+  'grouped_usage',
+  'labeled_usage',
+];
 
 /** Fills a migrated database without tasks, over one connection of its owner; `tell` gets the duration of each step. */
 export async function fillHistory(client, { tasks, keys = 200, accountId = 'acct_default' }, tell = () => undefined) {

@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { FindKey } from '#accounts/find-key.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { ChatUsageRepository } from '#billing/chat-usage.repository.js';
+import { LabeledUsage } from '#billing/labeled-usage.js';
 import { UsageRepository } from '#billing/usage.repository.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { FailedTasks } from '#tasks/reading/failed-tasks.js';
@@ -209,6 +210,20 @@ function listsOf({ store, lists, database, accountId, scope, tasks }, { near, mi
       list(`of ${name}, after the middle`, { own: person, after: middle.id }),
       count(`of ${name}`, { own: person }),
     ]),
+    list('of an end user', { endUser: 'eu_many' }),
+    list('of an end user, after the middle', { endUser: 'eu_many', after: middle.id }),
+    list('of an end user, oldest first', { endUser: 'eu_many', order: 'oldest' }),
+    list('failed, of an end user', { endUser: 'eu_many', status: 'failed' }),
+    list('of an end user with few tasks', { endUser: 'eu_6' }),
+    list('of an end user with few tasks, by duration', { endUser: 'eu_6', order: 'longest' }),
+    list('of an end user without tasks', { endUser: 'eu_none' }),
+    list('of a tag', { tag: 'all' }),
+    list('of a tag and an end user', { tag: 'tag-1', endUser: 'eu_6' }),
+    list('of a tag, of a person', { tag: 'all', own }),
+    count('of an end user', { endUser: 'eu_many' }),
+    count('of a tag and a model', { tag: 'tag-1', model: 'model-1' }),
+    search('words of no prompt, of an end user', { text: 'submarine', endUser: 'eu_6', tag: 'all' }),
+    ['tasks/TaskListStore.countByOutcome: of a tag', () => lists.countByOutcome(scope, { tag: 'all' })],
     list('failed, of a person with few tasks', { own: few, status: 'failed' }),
     list('pending, of a person', { own, status: 'pending' }),
     list('favorites, of a person', { own, favorites: true }),
@@ -255,6 +270,16 @@ function figuresOf({ database, accountId, line, records }, { failed: { id: faile
     `billing/UsageRepository.read: ${name}`,
     () => usage.read(accountId, { by, group, from: hoursAgo(24 * days), to: new Date(), currency: 'USD', ...filters }),
   ];
+  const labeled = (name, days, query) => [
+    `billing/LabeledUsage.read: ${name}`,
+    () =>
+      new LabeledUsage(database, usage).read(accountId, {
+        ...query,
+        from: hoursAgo(24 * days),
+        to: new Date(),
+        currency: 'USD',
+      }),
+  ];
   const kind = { code: 'provider_unavailable', provider: 'provider-0', model: 'model-0', since: hoursAgo(24 * 7) };
   return [
     read('30 days by model', 'day', 30, 'model'),
@@ -264,6 +289,9 @@ function figuresOf({ database, accountId, line, records }, { failed: { id: faile
     read('two days by hour and key', 'hour', 2, 'key'),
     read('two days by hour and key, of a model', 'hour', 2, 'key', { model: 'model-1' }),
     read('two days by hour and model, of a key', 'hour', 2, 'model', { key: 'key_1' }),
+    labeled('366 days by end user', 366, { kind: 'end_user' }),
+    labeled('30 days by tag', 30, { kind: 'tag' }),
+    labeled('30 days of an end user', 30, { kind: 'end_user', name: 'eu_6' }),
     ['billing/UsageRepository.since', () => usage.since(accountId)],
     ['billing/BudgetRepository.spentByKey', () => budgets.spentByKey(accountId, 'USD')],
     ['billing/BudgetRepository.spentThisMonth', () => budgets.spentThisMonth([accountId, 'acct_bench'], 'USD')],
@@ -346,11 +374,14 @@ function callsOf(
     duration_ms: 1,
     created_at: new Date().toISOString(),
     cost_micros: 1,
+    end_user: 'eu_6',
+    tags: ['all'],
   });
   return [
     ['accounts/FindKey.byText', () => findKey.byText('sk-dr-none')],
     ['accounts/FindKey.touch', () => findKey.touch([keyId])],
     ['tasks/TaskIntake.take: a request', () => take()],
+    ['tasks/TaskIntake.take: of an end user', () => take(undefined, { endUser: 'eu_6', tags: ['all', 'tag-1'] })],
     ['tasks/TaskIntake.take: with an Idempotency-Key', () => take(keyed())],
     [
       'tasks/TaskIntake.take: with an Idempotency-Key that is taken',

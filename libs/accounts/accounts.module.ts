@@ -5,6 +5,7 @@ import { SecretsConfig } from '#secrets/secrets.config.js';
 import { AccountStore } from './account-store.js';
 import { ApiKeyRepository } from './api-key.repository.js';
 import { AuditLog } from './audit-log.js';
+import { EndUserSecrets } from './end-user-secrets.js';
 import { FindKey } from './find-key.js';
 import { PasswordHashLimiter } from './password-hash-limiter.js';
 import { LinkStore } from './link-store.js';
@@ -24,6 +25,7 @@ const parts = [
   ApiKeyRepository,
   NewKeyRepository,
   FindKey,
+  EndUserSecrets,
   TaskRights,
   PersonStore,
   SavedViews,

@@ -15,6 +15,7 @@ import {
   type ApiKeySettings,
   type KeyScope,
 } from './api-keys.js';
+import { storedEndUserMode } from './end-users.js';
 
 type KeyChange = Partial<ApiKeySettings & Pick<ApiKeyRow, 'name'>>;
 
@@ -127,8 +128,13 @@ export function workingKeys() {
 }
 
 /** The columns of the given settings. */
-export function settingColumns({ models, scopes, ...columns }: KeyChange) {
-  return { ...columns, ...(models && { models: [...models] }), ...(scopes && { scopes: [...scopes] }) };
+export function settingColumns({ models, scopes, tags, ...columns }: KeyChange) {
+  return {
+    ...columns,
+    ...(models && { models: [...models] }),
+    ...(scopes && { scopes: [...scopes] }),
+    ...(tags && { tags: [...tags] }),
+  };
 }
 
 function shown(row: ApiKey, makers: readonly { id: string; name: string }[]): ApiKeyRow {
@@ -156,6 +162,8 @@ function shown(row: ApiKey, makers: readonly { id: string; name: string }[]): Ap
     submitMode: storedSubmitMode(row.submitMode),
     region: row.region,
     approveAboveMicros: row.approveAboveMicros === null ? null : Number(row.approveAboveMicros),
+    endUsers: storedEndUserMode(row.endUsers),
+    tags: row.tags,
     createdBy: makers.find((person) => person.id === row.createdBy) ?? null,
     madeBy: KEY_MAKERS.find((maker) => maker === row.createdBy) ?? null,
   };

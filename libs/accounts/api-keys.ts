@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
+import type { EndUserMode } from './end-users.js';
 
 /** The account that owns everything until more accounts exist; created by the baseline migration. */
 export const DEFAULT_ACCOUNT = 'acct_default';
@@ -55,6 +56,10 @@ export interface ApiKeySettings {
   readonly region: string | null;
   /** What a request may cost without an approval, in millionths; null = any amount, if its account says no less. */
   readonly approveAboveMicros: number | null;
+  /** What happens to the identifiers of end users. */
+  readonly endUsers: EndUserMode;
+  /** Tags of all its requests. */
+  readonly tags: readonly string[];
   readonly expiresAt: Date | null;
 }
 

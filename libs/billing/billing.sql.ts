@@ -200,3 +200,17 @@ export async function removeUsage(
   });
   return rowCount ?? 0;
 }
+
+/** The same of usage by end user and tag. */
+export async function removeLabeledUsage(
+  database: Queryable,
+  { time, limit }: { readonly time: Date; readonly limit: number },
+): Promise<number> {
+  const { rowCount } = await database.query({
+    name: 'remove_labeled_usage',
+    text: `DELETE FROM labeled_usage
+      WHERE ctid = ANY (ARRAY(SELECT ctid FROM labeled_usage WHERE time < $1 ORDER BY time LIMIT $2))`,
+    values: [time, limit],
+  });
+  return rowCount ?? 0;
+}

@@ -24,6 +24,10 @@ export interface ChatUsageRow {
   readonly created_at: string;
   /** Millionths; null when unknown. */
   readonly cost_micros: number | null;
+  /** Identifier of the end user; null without one. */
+  readonly end_user: string | null;
+  /** Null without any. */
+  readonly tags: readonly string[] | null;
 }
 
 /** Usage of chats. A trigger counts each new row into the budgets (ledger.sql). */

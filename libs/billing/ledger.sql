@@ -12,6 +12,8 @@
 --   a chat is not sent      chat_reserves_release  releases its reserve
 --   a chat is recorded      chats_count      counts its cost, releases its reserve
 --   a task or chat has ended  tasks_usage, chats_count  add a row to usage_changes
+--   a task has an end user or tags  tasks_label  writes what finds it by them
+--   changes are rolled up  labeled_usage    adds them up by end user and tag
 --
 -- To prevent deadlocks, budgets are always locked in one order, the account before the key, and a transaction that locks
 -- those of many owners first takes the advisory lock 'budgets of many'.
@@ -80,9 +82,10 @@ BEGIN
     IF "amount" > 0 THEN
         PERFORM "budgets_count"(NEW."account_id", NEW."api_key_id", "amount", "at");
         IF NEW."status" = 'pending' THEN
-            INSERT INTO "task_reserves" ("task_id", "account_id", "api_key_id", "model", "currency", "amount_micros", "reserved_at", "hour")
+            INSERT INTO "task_reserves" ("task_id", "account_id", "api_key_id", "model", "currency", "amount_micros", "reserved_at", "hour",
+                "end_user", "tags")
             VALUES (NEW."id", NEW."account_id", NEW."api_key_id", NEW."model", NEW."cost" ->> 'currency', "amount", "at",
-                date_trunc('hour', NEW."created_at", 'UTC'));
+                date_trunc('hour', NEW."created_at", 'UTC'), NEW."end_user", NEW."tags");
         END IF;
     END IF;
     RETURN NEW;
@@ -268,11 +271,11 @@ DECLARE
     "spent" RECORD;
 BEGIN
     INSERT INTO "usage_changes" ("reference", "kind", "account_id", "api_key_id", "model", "provider", "outcome", "currency",
-        "created_at", "images", "spend_micros", "input_tokens", "output_tokens", "latency_ms")
+        "created_at", "images", "spend_micros", "input_tokens", "output_tokens", "latency_ms", "end_user", "tags")
     SELECT "request_id", 'chat', "account_id", "api_key_id", "model", "provider", "outcome",
         CASE WHEN "cost_micros" IS NULL THEN 'XXX' ELSE '' END, "created_at", 0,
         COALESCE("cost_micros", 0), COALESCE("input_tokens", 0), COALESCE("output_tokens", 0),
-        CASE WHEN "outcome" = 'completed' THEN "duration_ms" END
+        CASE WHEN "outcome" = 'completed' THEN "duration_ms" END, "end_user", "tags"
     FROM "added";
     IF EXISTS (SELECT 1 FROM "added" WHERE "cost_micros" > 0)
         OR EXISTS (SELECT 1 FROM "added" JOIN "chat_reserves" USING ("request_id")) THEN
@@ -356,11 +359,66 @@ CREATE OR REPLACE TRIGGER "grouped_usage_added" AFTER INSERT ON "usage_rollups" 
 CREATE OR REPLACE TRIGGER "grouped_usage_changed" AFTER UPDATE ON "usage_rollups"
     REFERENCING OLD TABLE AS "replaced" NEW TABLE AS "added" FOR EACH STATEMENT EXECUTE FUNCTION "grouped_usage"();
 
+-- The labels of a task or chat: its end user and its tags.
+CREATE OR REPLACE FUNCTION "labels_of"("end_user" TEXT, "tags" TEXT[]) RETURNS TABLE ("kind" TEXT, "name" TEXT) LANGUAGE sql IMMUTABLE AS $$
+    SELECT 'end_user', "end_user" WHERE "end_user" IS NOT NULL
+    UNION ALL SELECT DISTINCT 'tag', "tag" FROM unnest("tags") AS "tag"
+$$;
+
+-- Adds rolled-up changes by end user and by tag, per day: a task with two tags counts for both. A trigger, so that no process of
+-- an earlier version rolls changes up without it. Whatever removes changes from usage_changes rolls them up, one at a time.
+CREATE OR REPLACE FUNCTION "labeled_usage"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO "labeled_usage" AS "known" ("account_id", "kind", "name", "time", "currency",
+        "images", "failed", "chats", "unpriced_images", "spend_micros", "input_tokens", "output_tokens")
+    SELECT "account_id", "label"."kind", "label"."name", date_trunc('day', "created_at", 'UTC'), "currency", sum("images"),
+        count(*) FILTER (WHERE "taken"."kind" = 'image' AND "outcome" = 'failed'), count(*) FILTER (WHERE "taken"."kind" = 'chat'),
+        COALESCE(sum(GREATEST("images", 1)) FILTER (WHERE "taken"."kind" = 'image' AND "currency" = 'XXX'), 0),
+        sum("spend_micros"), sum("input_tokens"), sum("output_tokens")
+    FROM "taken", LATERAL "labels_of"("end_user", "tags") AS "label"
+    WHERE "end_user" IS NOT NULL OR "tags" IS NOT NULL
+    GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
+    ON CONFLICT ("account_id", "kind", "name", "time", "currency") DO UPDATE SET
+        "images" = "known"."images" + EXCLUDED."images", "failed" = "known"."failed" + EXCLUDED."failed",
+        "chats" = "known"."chats" + EXCLUDED."chats", "unpriced_images" = "known"."unpriced_images" + EXCLUDED."unpriced_images",
+        "spend_micros" = "known"."spend_micros" + EXCLUDED."spend_micros",
+        "input_tokens" = "known"."input_tokens" + EXCLUDED."input_tokens",
+        "output_tokens" = "known"."output_tokens" + EXCLUDED."output_tokens";
+    RETURN NULL;
+END;
+$$;
+
+CREATE OR REPLACE TRIGGER "labeled_usage" AFTER DELETE ON "usage_changes" REFERENCING OLD TABLE AS "taken"
+    FOR EACH STATEMENT EXECUTE FUNCTION "labeled_usage"();
+
+-- The rows by which tasks are found by their end user and their tags. Costs nothing for tasks without.
+CREATE OR REPLACE FUNCTION "tasks_label"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP <> 'INSERT' THEN
+        DELETE FROM "task_labels" USING "labels_of"(OLD."end_user", OLD."tags") AS "label"
+        WHERE "account_id" = OLD."account_id" AND "task_labels"."kind" = "label"."kind" AND "task_labels"."name" = "label"."name"
+            AND "created_at" = OLD."created_at" AND "task_id" = OLD."id";
+    END IF;
+    IF TG_OP <> 'DELETE' THEN
+        INSERT INTO "task_labels" ("account_id", "kind", "name", "created_at", "task_id")
+        SELECT NEW."account_id", "kind", "name", NEW."created_at", NEW."id" FROM "labels_of"(NEW."end_user", NEW."tags");
+    END IF;
+    RETURN NULL;
+END;
+$$;
+
+CREATE OR REPLACE TRIGGER "tasks_label" AFTER INSERT ON "tasks"
+    FOR EACH ROW WHEN (NEW."end_user" IS NOT NULL OR NEW."tags" IS NOT NULL) EXECUTE FUNCTION "tasks_label"();
+CREATE OR REPLACE TRIGGER "tasks_relabel" AFTER UPDATE OF "end_user", "tags", "created_at" ON "tasks"
+    FOR EACH ROW EXECUTE FUNCTION "tasks_label"();
+CREATE OR REPLACE TRIGGER "tasks_unlabel" AFTER DELETE ON "tasks"
+    FOR EACH ROW WHEN (OLD."end_user" IS NOT NULL OR OLD."tags" IS NOT NULL) EXECUTE FUNCTION "tasks_label"();
+
 -- Usage of an ended task. In `charges`, a task counts in the month of its reserve; in usage, in the hour of its acceptance.
 CREATE OR REPLACE FUNCTION "tasks_usage"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO "usage_changes" ("reference", "kind", "account_id", "api_key_id", "model", "provider", "outcome", "currency",
-        "created_at", "images", "spend_micros", "input_tokens", "output_tokens", "latency_ms")
+        "created_at", "images", "spend_micros", "input_tokens", "output_tokens", "latency_ms", "end_user", "tags")
     VALUES (NEW."id", 'image', NEW."account_id", NEW."api_key_id", NEW."model", COALESCE(NEW."provider", ''), NEW."status",
         CASE WHEN NEW."cost" IS NOT NULL AND NEW."status" IN ('completed', 'cancelled')
                 AND COALESCE(NEW."cost" ->> 'settled', NEW."cost" ->> 'reserved') IS NULL THEN 'XXX'
@@ -370,7 +428,8 @@ BEGIN
             THEN COALESCE((NEW."cost" ->> 'settled')::bigint, (NEW."cost" ->> 'reserved')::bigint, 0) ELSE 0 END,
         COALESCE((NEW."usage" ->> 'input_tokens')::bigint, 0), COALESCE((NEW."usage" ->> 'output_tokens')::bigint, 0),
         CASE WHEN NEW."status" = 'completed'
-            THEN round(EXTRACT(EPOCH FROM NEW."finished_at" - NEW."created_at") * 1000)::bigint END);
+            THEN round(EXTRACT(EPOCH FROM NEW."finished_at" - NEW."created_at") * 1000)::bigint END,
+        NEW."end_user", NEW."tags");
     RETURN NULL;
 END;
 $$;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import { PrismaService } from '#database/prisma.service.js';
-import { removeUsage, rollUp, usageOf } from './billing.sql.js';
+import { removeLabeledUsage, removeUsage, rollUp, usageOf } from './billing.sql.js';
 import { usageRows } from './usage-rows.js';
 import { MAX_FIGURES, type UsageQuery, type UsageRow } from './usage.js';
 
@@ -62,6 +62,7 @@ export class UsageRepository {
     const due = { step, time, limit };
     const rollups = await removeUsage(this.prisma.pool, 'usage_rollups', due);
     const grouped = await removeUsage(this.prisma.pool, 'grouped_usage', due);
-    return Math.max(rollups, grouped);
+    const labeled = step === 'day' ? await removeLabeledUsage(this.prisma.pool, due) : 0;
+    return Math.max(rollups, grouped, labeled);
   }
 }

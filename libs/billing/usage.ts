@@ -4,6 +4,10 @@ export const UNPRICED = 'XXX';
 export const USAGE_GROUPS = ['model', 'key', 'provider'] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
 
+/** Groups that are kept by day alone, without the others: end users and tags. */
+export const LABEL_GROUPS = ['end_user', 'tag'] as const;
+export type LabelGroup = (typeof LABEL_GROUPS)[number];
+
 /** Usage of an account over some time; `spend` in millionths of the currency. */
 export interface UsageFigures {
   readonly images: number;
@@ -18,7 +22,7 @@ export interface UsageFigures {
   /** Tokens, as counted by providers. */
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Milliseconds from acceptance to completion. */
+  /** Milliseconds from acceptance to completion; null when unknown, as it is of end users and tags. */
   readonly p50Ms: number | null;
   readonly p95Ms: number | null;
 }
@@ -28,7 +32,7 @@ export interface UsageRow extends UsageFigures {
   readonly of: 'step' | 'group' | 'all';
   /** Start of the day or hour, in UTC; null in the other rows. */
   readonly time: Date | null;
-  /** Null: tasks that called no provider. */
+  /** Null: tasks that called no provider; of end users: all others, and usage without one. */
   readonly group: string | null;
 }
 

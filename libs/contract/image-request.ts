@@ -1,5 +1,5 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { ChoiceField, Field, FlagField, IntegerField, TextField } from './field.js';
+import { ChoiceField, Field, FlagField, IntegerField, ListField, TextField } from './field.js';
 import type { FieldProblem } from './field-rule.js';
 import {
   editImagesProblem,
@@ -9,6 +9,7 @@ import {
   MAX_REFERENCE_LENGTH,
   UPLOAD_ID,
 } from './image-reference.js';
+import { MAX_TAGS, tagsProblem } from './labels.js';
 import type { Text } from './long-text.js';
 import { SvgAuthorField, svgAuthorProblem } from './svg-author.js';
 import {
@@ -182,6 +183,16 @@ export class ImageOptions {
     description: 'A stable identifier for the end user, such as a hash, that helps providers detect abuse.',
   })
   safety_identifier?: string;
+
+  @ListField(String, {
+    optional: true,
+    schema: { maxItems: MAX_TAGS },
+    rule: tagsProblem,
+    description:
+      'For your own accounting: 1 to 64 printable characters each, without commas. Never sent to providers. ' +
+      'In a form, send one field per tag, or one with commas.',
+  })
+  tags?: string[];
 
   @FlagField({
     optional: true,

@@ -47,6 +47,8 @@ describe('keys in the console', () => {
       allow_pixel_size: null,
       submit_mode: 'sync',
       region: null,
+      end_users: 'off',
+      tags: [],
       created_at: expect.any(String),
       expires_at: null,
       created_by: { id: expect.stringMatching(/^person_/), name: 'Ada' },

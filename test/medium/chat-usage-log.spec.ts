@@ -25,6 +25,8 @@ const row = (n: number): ChatUsageRow => ({
   duration_ms: 4,
   created_at: new Date(n).toISOString(),
   cost_micros: 3,
+  end_user: null,
+  tags: null,
 });
 
 describe('ChatUsageLog', () => {

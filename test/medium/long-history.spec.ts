@@ -32,12 +32,18 @@ const BATCHES: readonly string[] = [
   'tasks/SweepTasks.enqueueForgotten',
   'tasks/LostCallers.markAll',
   'notifications/NewDeliveries.resendFailed',
+  // Tasks of an end user or with a tag, a thousand at a time, when further filters have to be checked.
+  'tasks/TaskListStore.list: failed, of an end user',
+  'tasks/TaskListStore.list: of a tag, of a person',
+  'tasks/TaskListStore.count: of an end user',
+  'tasks/TaskListStore.count: of a tag and a model',
+  'tasks/TaskListStore.countByOutcome: of a tag',
 ];
 const MAX_PAGES_OF_A_BATCH = 8_000;
 /** Tables whose rows grow with the history, or that have a few thousand open ones. */
 const LARGE = [
   ...['tasks', 'charges', 'chat_usage', 'audit_log', 'usage_rollups', 'grouped_usage', 'webhook_deliveries'],
-  ...['webhook_attempts', 'idempotency_keys', 'uploads', 'sessions', 'alert_events'],
+  ...['webhook_attempts', 'idempotency_keys', 'uploads', 'sessions', 'alert_events', 'task_labels', 'labeled_usage'],
 ];
 
 /** Every statement that runs again and again, against a week of work: no clock, what it reads is counted. */

@@ -142,7 +142,9 @@ describe('searching tasks for words', () => {
   });
 
   it('counts by provider and error among the newest tasks, along an index each', async () => {
-    const filter = { accountId: TEST_ACCOUNT, status: null, model: null, apiKeyId: null, since: null, until: null };
+    const labels = { endUser: null, tag: null };
+    const times = { since: null, until: null };
+    const filter = { accountId: TEST_ACCOUNT, status: null, model: null, apiKeyId: null, ...times, ...labels };
     const failed = { provider: null, error: 'internal_error', count: 1_000 };
     const all = await facetCounts(recorded.pool, filter, undefined);
     expect(all).toEqual({

@@ -433,6 +433,8 @@ describe('the ledger', () => {
         duration_ms: 2,
         created_at: new Date().toISOString(),
         cost_micros: costMicros,
+        end_user: null,
+        tags: null,
       };
       // A batch that may have arrived is sent once more.
       await Promise.all([1, 2].map(() => new ChatUsageRepository(database).add([row])));

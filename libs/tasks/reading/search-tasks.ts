@@ -73,9 +73,11 @@ export class SearchTasks {
 
   private async byId({ accountId, own }: TaskScope, text: string, search: TaskSearch): Promise<string[]> {
     const { limit, status, pending, model, apiKeyId, provider, error, orderedBy, imagesSince, since, until } = search;
+    const { endUser, tag } = search;
     const found = await this.prisma.task.findMany({
       where: {
-        ...definedFields({ accountId, status, model, apiKeyId, provider }),
+        ...definedFields({ accountId, status, model, apiKeyId, provider, endUser }),
+        ...(tag !== undefined && { tags: { has: tag } }),
         ...tasksOf(own),
         ...(pending === undefined ? {} : { phase: { in: phasesOf(pending) } }),
         AND: [
@@ -115,6 +117,7 @@ export class SearchTasks {
     const begun = performance.now();
     const { limit, text = '', since = null, status = null, model = null, apiKeyId = null } = search;
     const { provider = null, error = null, orderedBy = null, imagesSince = null, pending } = search;
+    const { endUser = null, tag = null } = search;
     const found: ScannedTask[] = [];
     let next = startOf(search);
     for (let looked = 0; looked < this.bounds.tasks; looked += TASKS_PER_STATEMENT) {
@@ -130,6 +133,8 @@ export class SearchTasks {
         imagesSince,
         error,
         own: own ?? null,
+        endUser,
+        tag,
         text,
         since,
         after: next ?? null,

@@ -40,6 +40,9 @@ export interface TaskDetail {
   readonly calls: number;
   /** The task that a failed one was retried as. */
   readonly retriedAs: string | null;
+  /** Identifier of the end user; null without one. */
+  readonly endUser: string | null;
+  readonly tags: readonly string[];
   /** When a waiting task is tried next; null when unknown, or when it waits for no retry. */
   readonly nextTryAt: Date | null;
 }
@@ -75,6 +78,8 @@ export class TaskDetails {
         provider: true,
         providerStarts: true,
         nextTryAt: true,
+        endUser: true,
+        tags: true,
         status: true,
       },
     });

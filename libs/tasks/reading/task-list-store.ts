@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { AppError } from '#contract/app-error.js';
 import type { Prisma } from '#database/generated/client.js';
-import { definedFields } from '#database/prisma-values.js';
+import { definedFields, inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { RANKED_COLUMNS, toRanked } from '../row/task-columns.js';
 import { isRanking, ranked, RANKINGS, type RankedTask, type Ranking } from '../row/ranked-tasks.js';
 import { facetCounts, type FacetCount } from '../row/task-facets.sql.js';
+import { labeledTasks, type TaskLabel } from '../row/task-labels.sql.js';
 import { endedTasksOf, tasksOf } from '../row/task-scope.js';
 import type { OwnTasks, TaskScope, TaskSummary } from '../row/task.js';
 import { phasesOf, type PendingState, type TaskStatus } from '../row/task-status.js';
@@ -44,6 +45,10 @@ export interface TaskListQuery {
   readonly prompt?: string | undefined;
   /** The last provider called; only for favorites, too. */
   readonly provider?: string | undefined;
+  /** Only tasks of this end user, by its identifier. */
+  readonly endUser?: string | undefined;
+  /** Only tasks with this tag. */
+  readonly tag?: string | undefined;
 }
 
 /** How many tasks match, up to a limit. */
@@ -77,6 +82,9 @@ const MAX_COUNTED = 10_000;
 const MAX_SCANNED = 1_000;
 /** Most tasks to read and sort for an order that no index supports. */
 const MAX_RANKED = 1_000;
+/** Most tasks of an end user or tag to examine for a page with further filters, and how many at a time. */
+const MAX_EXAMINED = 10_000;
+const EXAMINED_AT_ONCE = 1_000;
 
 /** Match the conditions of indexes: that of unfinished tasks, and those of ended ones by key and by model. */
 const UNFINISHED = { finishedAt: null };
@@ -95,7 +103,7 @@ export class TaskListStore {
 
   /**
    * One page of the scope's tasks. An unknown `after` gives an empty page. Throws AppError `invalid_value` when there
-   * are too many to sort by duration or cost.
+   * are too many to sort by duration or cost, or too many of an end user or tag that other filters exclude.
    */
   async list(scope: TaskScope, filters: TaskListQuery): Promise<{ tasks: TaskSummary[]; hasMore: boolean }> {
     const { task } = this.prisma;
@@ -111,6 +119,11 @@ export class TaskListStore {
             select: { id: true, createdAt: true },
           });
     if (after === null) return { tasks: [], hasMore: false };
+    const label = labelOf(query);
+    if (label !== undefined) {
+      const labeled = await this.firstLabeled(accountId, { ...query, order }, label, after, limit + 1);
+      return await this.page(scope, labeled, limit);
+    }
     // The same bound in two forms, because an index can start only from the first.
     const place = after && [
       { createdAt: order === 'newest' ? { lte: after.createdAt } : { gte: after.createdAt } },
@@ -118,6 +131,35 @@ export class TaskListStore {
     ];
     const found = await this.first(matching(accountId, query, place), partsOf(query), limit + 1, order);
     return await this.page(scope, found, limit);
+  }
+
+  /** At most `take` tasks with a label, which their own index finds in order; further filters are checked row by row. */
+  private async firstLabeled(
+    accountId: string,
+    query: TaskFilters & { readonly order: 'newest' | 'oldest' },
+    label: TaskLabel,
+    after: { readonly id: string; readonly createdAt: Date } | undefined,
+    take: number,
+  ) {
+    const { since, until, order } = query;
+    const isWhole = isLabelAlone(query);
+    const atOnce = isWhole ? take : EXAMINED_AT_ONCE;
+    const found: { id: string }[] = [];
+    let place = after;
+    for (let examined = 0; examined < MAX_EXAMINED; examined += atOnce) {
+      const wanted = { ...label, accountId, since, until, after: place, order };
+      const rows = await labeledTasks(this.prisma.pool, wanted, atOnce);
+      if (isWhole) return rows;
+      const where = matching(accountId, query, [labeledAs(rows, query)]);
+      const matched = await this.prisma.task.findMany({ where, select: { id: true } });
+      const ids = new Set(matched.map(({ id }) => id));
+      found.push(...rows.filter(({ id }) => ids.has(id)));
+      if (found.length >= take || rows.length < atOnce) return found.slice(0, take);
+      place = rows.at(-1);
+    }
+    const many = MAX_EXAMINED.toLocaleString('en');
+    const message = `More than ${many} tasks would have to be examined. Choose a shorter time or fewer filters.`;
+    throw new AppError('invalid_value', message, { param: label.kind });
   }
 
   /** At most `take` tasks. Reads the parts one after the other, so that a task that ends meanwhile is not missed. */
@@ -156,7 +198,7 @@ export class TaskListStore {
       throw new AppError('invalid_value', message, { param: 'order' });
     }
     const rows = new Map<string, RankedTask>();
-    for (const part of partsOf(query)) {
+    for (const part of (await this.labeledPart(accountId, query))?.parts ?? partsOf(query)) {
       const where = { ...matching(accountId, query), ...part };
       const found = await task.findMany({ where, orderBy: NEWEST_FIRST, take: MAX_RANKED, select: RANKED_COLUMNS });
       for (const row of found) rows.set(row.id, toRanked(row));
@@ -176,6 +218,13 @@ export class TaskListStore {
   /** How many tasks match. Where no index covers the whole query, counts only those among the newest tasks. */
   async count({ accountId, own }: TaskScope, filters: Omit<TaskListQuery, 'limit'>): Promise<TaskCount> {
     const query = { ...filters, own };
+    const labeled = await this.labeledPart(accountId, query);
+    if (labeled !== undefined) {
+      const { parts, hasMore } = labeled;
+      const found = await Promise.all(parts.map((part) => this.countPart(accountId, query, part)));
+      const count = found.reduce((sum, one) => sum + one.count, 0);
+      return { count, hasMore, isRankable: !hasMore };
+    }
     const { status, model, apiKeyId, orderedBy } = query;
     const isIndexed =
       own === undefined &&
@@ -198,7 +247,7 @@ export class TaskListStore {
   /** Counts the newest tasks of the scope that match by provider and by error. Members' unfinished tasks are left out. */
   async countByOutcome(
     { accountId, own }: TaskScope,
-    { status, model, apiKeyId, since, until }: Omit<TaskListQuery, 'limit'>,
+    { status, model, apiKeyId, since, until, endUser, tag }: Omit<TaskListQuery, 'limit'>,
   ): Promise<OutcomeCounts> {
     const filter = {
       accountId,
@@ -207,10 +256,13 @@ export class TaskListStore {
       apiKeyId: apiKeyId ?? null,
       since: since ?? null,
       until: until ?? null,
+      endUser: endUser ?? null,
+      tag: tag ?? null,
     };
     const all = await facetCounts(this.prisma.pool, filter, own);
     // In a long history, the newest tasks hold few failures or none.
-    const isWhole = !all.hasMore || own !== undefined || status !== undefined;
+    const isLabeled = labelOf({ endUser, tag }) !== undefined;
+    const isWhole = !all.hasMore || own !== undefined || status !== undefined || isLabeled;
     const failed = isWhole ? all : await facetCounts(this.prisma.pool, { ...filter, status: 'failed' }, own);
     return {
       providers: summed(all.counts, ({ provider }) => provider),
@@ -218,6 +270,16 @@ export class TaskListStore {
       hasMoreOfProviders: all.hasMore,
       hasMoreOfErrors: failed.hasMore,
     };
+  }
+
+  /** The newest tasks with the label of a query, as the one part to look in; undefined for a query without a label. */
+  private async labeledPart(accountId: string, query: TaskFilters) {
+    const label = labelOf(query);
+    if (label === undefined) return undefined;
+    const { since, until } = query;
+    const wanted = { ...label, accountId, since, until, after: undefined, order: 'newest' } as const;
+    const rows = await labeledTasks(this.prisma.pool, wanted, MAX_SCANNED + 1);
+    return { parts: [labeledAs(rows.slice(0, MAX_SCANNED), query)], hasMore: rows.length > MAX_SCANNED };
   }
 
   private async countPart(accountId: string, query: TaskFilters, part: Prisma.TaskWhereInput) {
@@ -255,6 +317,48 @@ function summed(counts: readonly FacetCount[], nameOf: (count: FacetCount) => st
   return [...sums]
     .map(([name, count]) => ({ name, count }))
     .sort((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1));
+}
+
+/** The label that a query looks in: of an end user and a tag, the former has fewer tasks. */
+function labelOf({ endUser, tag }: Pick<TaskListQuery, 'endUser' | 'tag'>): TaskLabel | undefined {
+  if (endUser !== undefined) return { kind: 'end_user', name: endUser };
+  return tag === undefined ? undefined : { kind: 'tag', name: tag };
+}
+
+/** Whether nothing but one label, the time and the order decide. */
+function isLabelAlone(query: TaskFilters): boolean {
+  const {
+    limit: _,
+    order: _order,
+    after: _after,
+    since: _since,
+    until: _until,
+    endUser,
+    tag,
+    ...others
+  } = {
+    limit: 0,
+    ...query,
+  };
+  return (endUser === undefined || tag === undefined) && Object.values(others).every((value) => value === undefined);
+}
+
+/** The condition for those of these tasks that have the labels, and whatever `matching` leaves to the parts of a list. */
+function labeledAs(
+  rows: readonly { readonly id: string }[],
+  { own, endUser, tag, favorites, imagesSince }: TaskFilters,
+): Prisma.TaskWhereInput {
+  return {
+    id: { in: inList(rows.map(({ id }) => id)) },
+    ...definedFields({ endUser }),
+    ...(tag !== undefined && { tags: { has: tag } }),
+    ...(favorites === true && { favoritedAt: { not: null } }),
+    ...(imagesSince && WITH_IMAGES),
+    AND: [
+      tasksOf(own),
+      imagesSince === undefined ? {} : { OR: [{ createdAt: { gte: imagesSince } }, { favoritedAt: { not: null } }] },
+    ],
+  };
 }
 
 /** Splits a list into parts that have an index each; unfinished tasks first, so that `first` misses none. */

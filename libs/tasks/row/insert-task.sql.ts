@@ -27,7 +27,7 @@ const INSERT = {
       SELECT * FROM json_to_recordset($1::json) AS new (id text, account_id text, api_key_id text, request_id text, action text, model text,
         prompt text, options jsonb, inputs jsonb, mask jsonb, callback_url text, fingerprint bytea, deadline_ms float8, estimated_ms int,
         asynchronous boolean, cost jsonb, retry_of text, waiter text, trace_parent text, ordered_by text, batch_id text,
-        keep_seconds int, kept_after_end_ms int, approval jsonb,
+        keep_seconds int, kept_after_end_ms int, approval jsonb, end_user text, tags text[],
         key text, key_fingerprint bytea, key_kept_ms float8, attached_by text, attach_window_ms float8, here text, seen text[], age_ms float8)),
     held AS (
       INSERT INTO idempotency_keys (account_id, key, fingerprint, task_id, expires_at)
@@ -39,10 +39,10 @@ const INSERT = {
       RETURNING task_id)
     INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, inputs, mask, callback_url,
       fingerprint, deadline_at, estimated_ms, asynchronous, cost, retry_of, waiter, attached_by, trace_parent, ordered_by, batch_id,
-      expires_at, kept_after_end_ms, approval, phase, next_try_at)
+      expires_at, kept_after_end_ms, end_user, tags, approval, phase, next_try_at)
     SELECT id, account_id, api_key_id, request_id, action, model, prompt, options, inputs, mask, callback_url,
       fingerprint, now() + deadline_ms * interval '1 millisecond', estimated_ms, asynchronous, cost, retry_of, waiter, attached_by, trace_parent, ordered_by, batch_id,
-      now() + keep_seconds * interval '1 second', kept_after_end_ms,
+      now() + keep_seconds * interval '1 second', kept_after_end_ms, end_user, tags,
       approval, CASE WHEN approval IS NULL THEN 'queued' ELSE 'held' END, CASE WHEN approval IS NOT NULL THEN ${NOT_BEFORE_APPROVAL} END
     FROM new
     WHERE (key IS NULL OR id IN (SELECT task_id FROM held))
@@ -119,6 +119,8 @@ function columnsOf({ command, deadlineMs, fingerprint, request, firstTry, attach
     kept_after_end_ms: command.kept?.afterEndMs,
     batch_id: command.batchId,
     approval: command.approval,
+    end_user: command.endUser,
+    tags: command.tags?.length ? command.tags : null,
     key: request?.key,
     key_fingerprint: hex(request?.fingerprint),
     key_kept_ms: request?.keptMs,

@@ -95,9 +95,10 @@ const scanOf = (condition: string): string => `SELECT id, created_at AS "created
           AND (created_at >= $14 OR favorited_at IS NOT NULL))
         AND ($15::text IS NULL OR COALESCE(error ->> 'code', '${NO_CODE}') = $15)
         AND ($16::text[] IS NULL OR phase = ANY($16))
+        AND ($17::text IS NULL OR end_user = $17) AND ($18::text IS NULL OR tags @> ARRAY[$18])
         AND ($5 = '' OR strpos(lower(prompt), lower($5)) > 0) AS found
     FROM (SELECT id, created_at, status, phase, model, api_key_id, provider, ordered_by, objects_deleted_at, favorited_at, error,
-        prompt
+        prompt, end_user, tags
       FROM tasks
       WHERE account_id = $1 AND created_at >= $6 AND (created_at, id) < ($7::timestamptz, $8::text) ${condition}
       ORDER BY created_at DESC, id DESC LIMIT $9) AS looked) AS judged
@@ -120,6 +121,8 @@ export interface TaskScan {
   /** Error code of failed tasks. */
   readonly error: string | null;
   readonly own: OwnTasks | null;
+  readonly endUser: string | null;
+  readonly tag: string | null;
   /** Part of the prompt; empty matches every prompt. */
   readonly text: string;
   readonly since: Date | null;
@@ -133,6 +136,7 @@ export async function scanTasks(database: Queryable, look: TaskScan, most: numbe
     ...[look.accountId, look.status, look.model, look.apiKeyId, look.text, look.since ?? '-infinity'],
     ...[look.after?.createdAt ?? 'infinity', look.after?.id ?? '', most, look.provider],
     ...[look.own?.personId ?? null, look.own?.keyIds ?? [], look.orderedBy, look.imagesSince, look.error, look.phases],
+    ...[look.endUser, look.tag],
   ]);
   return rows;
 }

@@ -236,6 +236,8 @@ export const ORDER_COLUMNS = {
   createdAt: true,
   expiresAt: true,
   keptAfterEndMs: true,
+  endUser: true,
+  tags: true,
 } as const;
 
 interface OrderRow extends Pick<TaskOrder, 'model' | 'prompt'> {
@@ -246,13 +248,16 @@ interface OrderRow extends Pick<TaskOrder, 'model' | 'prompt'> {
   readonly createdAt: Date;
   readonly expiresAt: Date | null;
   readonly keptAfterEndMs: number | null;
+  readonly endUser: string | null;
+  readonly tags: readonly string[];
 }
 
 /** Converts a row to the order that a retry repeats. */
-export function toOrder({ action, model, prompt, ...row }: OrderRow): TaskOrder {
+export function toOrder({ action, model, prompt, endUser, tags, ...row }: OrderRow): TaskOrder {
   const { inputs, mask } = toInputs(row);
   const options = toOptions(row.options);
-  return { action: action as TaskOrder['action'], model, prompt, options, inputs, mask, kept: keptFor(row) };
+  const order = { action: action as TaskOrder['action'], model, prompt, options, inputs, mask, kept: keptFor(row) };
+  return { ...order, endUser: endUser ?? undefined, tags };
 }
 
 /** An end has set `expiresAt` where `keptAfterEndMs` says for how long. */

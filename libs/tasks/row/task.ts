@@ -53,6 +53,9 @@ export interface TaskOrder {
   /** What lies over the first image: a mask of what to edit, or with `markup`, drawing that guides the edit. */
   readonly mask: TaskInput | null;
   readonly kept?: KeptFor | undefined;
+  /** As of TaskCommand. */
+  readonly endUser?: string | undefined;
+  readonly tags?: readonly string[];
 }
 
 /** For how long a task is kept, where not retention alone decides: the shorter of the two. */
@@ -153,6 +156,10 @@ export interface TaskCommand {
   readonly orderedBy?: string | undefined;
   /** The batch whose line it is: it waits in the batch's turns, behind its key's other tasks; absent: none. */
   readonly batchId?: string | undefined;
+  /** Identifier of the end user, as providers get it; absent: none. */
+  readonly endUser?: string | undefined;
+  /** Absent: none. */
+  readonly tags?: readonly string[];
   /** The tasks that its caller may see, of which a repeated Idempotency-Key gets one; absent: all of the account. */
   readonly own?: OwnTasks | undefined;
 }

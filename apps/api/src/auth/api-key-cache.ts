@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { overloaded } from '#contract/unavailable.js';
 import { KEY_SCOPES, storedResponseFormat, storedSubmitMode } from '#accounts/api-keys.js';
+import { storedEndUserMode } from '#accounts/end-users.js';
 import { FindKey } from '#accounts/find-key.js';
 import { TaskRights } from '#accounts/task-rights.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
@@ -127,6 +128,8 @@ export class ApiKeyCache {
         submitMode: storedSubmitMode(row.submitMode),
         region: row.region ?? undefined,
         approveAbove: lowerThreshold(row.approveAboveMicros, row.account.approveAboveMicros),
+        endUsers: storedEndUserMode(row.endUsers),
+        tags: row.tags,
         budgeted,
       },
       accountDisabled: row.account.disabledAt !== null,

@@ -4,6 +4,7 @@ import type { ModelEntry } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import type { DefaultResponseFormat } from '#contract/accepted-values.js';
 import type { KeyScope, SubmitMode } from '#accounts/api-keys.js';
+import type { EndUserMode } from '#accounts/end-users.js';
 import { may, type Ability, type Role } from '#accounts/person-rules.js';
 import type { TaskCommand, TaskScope } from '#tasks/row/task.js';
 
@@ -69,6 +70,10 @@ export interface Caller extends TaskScope {
   readonly submitMode: SubmitMode;
   /** The only region that may serve it: the key's, or the request's; undefined = any. */
   readonly region?: string | undefined;
+  /** What happens to identifiers of end users; absent: `off`. */
+  readonly endUsers?: EndUserMode;
+  /** Tags of all its requests; absent: none. */
+  readonly tags?: readonly string[];
   /** The console user; absent for requests with an API key. */
   readonly personId?: string;
   /** Whether the key or its account has a budget. */

@@ -13,7 +13,9 @@ import { LinkSigner } from '#storage/signed-link.js';
 import { callerOf, mayUseModel } from '../auth/caller.js';
 import { BodyMemory, BodyReservation } from '../common/fastify/body-memory.js';
 import { sourceOf } from '../common/source-of.js';
+import { LabelRequests } from '../labels/request-labels.js';
 import { ChatBudget } from './chat-budget.js';
+import { chatLabels } from './chat-labels.js';
 import { holdingServer, type HoldingServer } from './chat-plan.js';
 import type { ChatRequest } from './chat-request.js';
 import { OpenChats } from './open-chats.js';
@@ -39,6 +41,7 @@ export class AdmitChat {
     private readonly signer: LinkSigner,
     private readonly open: OpenChats,
     private readonly responses: StoredResponses,
+    private readonly labels: LabelRequests,
   ) {}
 
   /**
@@ -56,9 +59,11 @@ export class AdmitChat {
   }
 
   /** Passes the chat to a provider, and its response to the caller. Throws AppError while nothing was sent. */
-  async pass(request: FastifyRequest, reply: FastifyReply, asked: ChatRequest, named: NamedModel): Promise<void> {
+  async pass(request: FastifyRequest, reply: FastifyReply, sent: ChatRequest, named: NamedModel): Promise<void> {
     const { model, catalog } = named;
     const caller = callerOf(request);
+    const labels = await this.labels.of(caller, chatLabels(sent, request.headers, caller.endUsers));
+    const asked = { ...sent, ...labels };
     assertServedIn(model, catalog, caller.region);
     assertNoUploadLinks(asked.body, asked.api.input, this.signer);
     const prices = chatPrices(catalog, model, new Date());

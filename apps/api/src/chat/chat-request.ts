@@ -2,6 +2,7 @@ import { AppError } from '#contract/app-error.js';
 import { ScannedBody } from '../common/fastify/json-body.js';
 import type { ScanLimits } from '../common/fastify/json-scan.js';
 import { CHAT_COMPLETIONS, RESPONSES, type ChatApi } from './chat-api.js';
+import { labelChanges, labeledValue, type ChatChange } from './chat-labels.js';
 import { assertMemberNames, assertStreamOptions } from './refuse-options.js';
 import { valueAt, type Span } from './json-members.js';
 
@@ -31,6 +32,12 @@ export interface ChatRequest {
   readonly previousId: string | undefined;
   /** Tokens of that response, which the provider adds to the input. */
   readonly earlierTokens: number;
+  /** Replaces the caller's identifiers of the end user; undefined: they are passed on as they are. */
+  readonly endUser: string | undefined;
+  /** Recorded with its usage. */
+  readonly tags: readonly string[];
+  /** The value of a short member; undefined if it is null or absent. Throws AppError `string_above_max_length`. */
+  readonly read: (name: string) => unknown;
 }
 
 /**
@@ -63,6 +70,9 @@ export function readChatRequest(body: unknown, api: ChatApi = CHAT_COMPLETIONS):
     isStored: api === RESPONSES && read(bytes, members, 'store') !== false,
     previousId: api === RESPONSES ? textOf(bytes, members, 'previous_response_id') : undefined,
     earlierTokens: 0,
+    endUser: undefined,
+    tags: [],
+    read: (name) => read(bytes, members, name),
   };
 }
 
@@ -73,7 +83,7 @@ export function valueOf({ body }: Pick<ChatRequest, 'body'>): Readonly<Record<st
 
 /** The parsed equivalent of `bodyFor`. Throws like `valueOf`. */
 export function valueFor(chat: ChatRequest, upstreamModel: string, askUsage: boolean): unknown {
-  const value = valueOf(chat);
+  const value = labeledValue(valueOf(chat), chat.endUser);
   const { stream_options: options } = value;
   const wishes =
     askUsage &&
@@ -88,11 +98,11 @@ export function valueFor(chat: ChatRequest, upstreamModel: string, askUsage: boo
 }
 
 /**
- * The body for a provider, in pieces: the original bytes with the provider's own model name and, when `askUsage` is
- * set, the request for usage at the end of the stream.
+ * The body for a provider, in pieces: the original bytes with the provider's own model name, what the caller's key says
+ * about end users and tags, and, when `askUsage` is set, the request for usage at the end of the stream.
  */
 export function bodyFor(chat: ChatRequest, upstreamModel: string, askUsage: boolean): readonly Buffer[] {
-  const changes: (Span & { readonly text: string })[] = [];
+  const changes = labelChanges(chat);
   const model = chat.members.get('model');
   if (model !== undefined && upstreamModel !== chat.model) {
     changes.push({ ...model, text: JSON.stringify(upstreamModel) });
@@ -108,7 +118,7 @@ export function bodyFor(chat: ChatRequest, upstreamModel: string, askUsage: bool
   return [...pieces, chat.bytes.subarray(from)];
 }
 
-function usageWish({ bytes, body, members }: ChatRequest): (Span & { readonly text: string })[] {
+function usageWish({ bytes, body, members }: ChatRequest): ChatChange[] {
   const span = members.get('stream_options');
   if (span === undefined) {
     const end = body.scan.end - 1;

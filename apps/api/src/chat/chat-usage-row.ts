@@ -44,6 +44,8 @@ export function usageRow(request: FastifyRequest, reply: FastifyReply, ended: En
     duration_ms: Math.round(durationMs),
     created_at: new Date().toISOString(),
     cost_micros: mayCost(called) ? costOf(ended, seen, outcome === 'left' ? durationMs : 0) : 0,
+    end_user: ended.chat.endUser ?? null,
+    tags: ended.chat.tags.length === 0 ? null : ended.chat.tags,
   };
 }
 

@@ -8,6 +8,7 @@ import { RoutingModule } from '#routing/routing.module.js';
 import { CommonModule } from '../common/common.module.js';
 import { LinksModule } from '../common/links.module.js';
 import { ImagesModule } from '../images/images.module.js';
+import { LabelsModule } from '../labels/labels.module.js';
 import { LimitsModule } from '../limits/limits.module.js';
 import { AdmitChat } from './admit-chat.js';
 import { AnswerInChat } from './answer-in-chat.js';
@@ -44,7 +45,7 @@ const sandbox = {
  * image model as image requests.
  */
 @Module({
-  imports: [BillingModule, CommonModule, ImagesModule, LimitsModule, LinksModule, RoutingModule],
+  imports: [BillingModule, CommonModule, ImagesModule, LabelsModule, LimitsModule, LinksModule, RoutingModule],
   controllers: [ChatController, ResponsesController],
   providers: [
     AdmitChat,

@@ -59,6 +59,15 @@ export function assertMemberNames(names: Iterable<string>): void {
   }
 }
 
+/** The same for these names alone. */
+export function assertSpelling(names: Iterable<string>, known: readonly string[]): void {
+  for (const name of names) {
+    const meant = name.length > MAX_NAME ? undefined : known.find((one) => spellingOf(one) === spellingOf(name));
+    if (meant === undefined || meant === name) continue;
+    throw new AppError('unsupported_parameter', `Use the exact spelling '${meant}'.`, { param: meant });
+  }
+}
+
 /**
  * `stream` and its options must mean the same here as at every provider. Throws AppError (invalid_type, invalid_json,
  * unsupported_parameter).

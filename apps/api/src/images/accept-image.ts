@@ -6,9 +6,10 @@ import type { OpenCall } from '#tasks/intake/open-call.js';
 import type { RequestIdentity } from '#tasks/intake/request-identity.js';
 import { SubmitTask } from '#tasks/intake/submit-task.js';
 import { newTaskId } from '#tasks/row/task-id.js';
-import type { KeptFor, TaskCommand } from '#tasks/row/task.js';
+import type { KeptFor, TaskCommand, TaskOptions } from '#tasks/row/task.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { taskOwnerOf, type Caller } from '../auth/caller.js';
+import { LabelRequests, type RequestLabels } from '../labels/request-labels.js';
 import { ApiConfig } from '../common/api.config.js';
 import type { Ask, Asked } from './asked.js';
 import { assertExact, decideOrder, type Order } from './decide-order.js';
@@ -47,6 +48,7 @@ export class AcceptImage {
     private readonly config: ApiConfig,
     private readonly egress: EgressConfig,
     private readonly tasksConfig: TasksConfig,
+    private readonly labels: LabelRequests,
   ) {}
 
   /**
@@ -75,9 +77,11 @@ export class AcceptImage {
       asked = await ask(upload);
       const { catalog } = this.models;
       const order = decideOrder(asked, caller, { catalog, config: this.config, egress: this.egress });
+      const labels = await this.labelsOf(asked, caller);
       const { images: inputs, mask } = await this.references.store(order.images, upload, caller.accountId);
       assertExact(order, inputs, mask, catalog);
-      const { action, model, prompt, options, callbackUrl, format, streamed, ignored } = order;
+      const { action, model, prompt, callbackUrl, format, streamed, ignored } = order;
+      const options = withEndUser(order.options, labels);
       const command: TaskCommand = {
         id: upload.taskId,
         ...taskOwnerOf(caller),
@@ -93,8 +97,10 @@ export class AcceptImage {
         kept: this.keptFor(order, asked),
         asynchronous: asked.asynchronous,
         cost: this.models.costOf(model, options),
+        ...labels,
       };
-      const fingerprint = await fingerprintOf(action, asked.body, asked.mark, options.region);
+      const traits = { region: options.region, endUser: labels.endUser, headerTags: asked.headerLabels?.tags };
+      const fingerprint = await fingerprintOf(action, asked.body, asked.mark, traits);
       const identity = { ...asked.mark, fingerprint };
       asked.release();
       await upload.countInQuota();
@@ -110,4 +116,16 @@ export class AcceptImage {
     const { attachWindowMs } = this.tasksConfig;
     return { seconds, afterEndMs: asynchronous ? UNSTORED_TASK_MS : Math.max(attachWindowMs, MIN_UNSTORED_MS) };
   }
+
+  private async labelsOf({ fields, headerLabels }: Asked, caller: Caller): Promise<RequestLabels> {
+    const { safety_identifier: safetyIdentifier, user, tags: bodyTags } = fields;
+    const { endUser, tags } = headerLabels ?? { endUser: undefined, tags: undefined };
+    return await this.labels.of(caller, { safetyIdentifier, user, bodyTags, endUser, tags });
+  }
+}
+
+/** The identifier takes the place of those that the caller sent. */
+function withEndUser(options: TaskOptions, { endUser }: RequestLabels): TaskOptions {
+  if (endUser === undefined) return options;
+  return { ...options, safetyIdentifier: endUser, user: options.user === null ? null : endUser };
 }

@@ -3,6 +3,7 @@ import type { Text } from '#contract/long-text.js';
 import type { SentNames } from '#contract/other-names.js';
 import type { RequestMark } from '#tasks/intake/request-identity.js';
 import type { TaskCommand, TaskInput } from '#tasks/row/task.js';
+import type { HeaderLabels } from '../labels/request-labels.js';
 import type { InputUpload } from './input-upload.js';
 
 /** The fields of a request, in any form. */
@@ -44,6 +45,8 @@ export interface Asked {
   /** What the request's fingerprint covers. */
   readonly body: unknown;
   readonly mark: RequestMark;
+  /** What its headers say about the end user and tags; absent: nothing. */
+  readonly headerLabels?: HeaderLabels;
   /** Whether the caller asked for a task, to which some options do not apply. */
   readonly asksForTask: boolean;
   /** Whether the response is the task: it was asked for, or the API key says so. */

@@ -6,6 +6,7 @@ import { MAX_REFERENCE_IMAGES } from '#contract/image-reference.js';
 import { AsyncImageEditForm } from '#contract/image-request.js';
 import { plainWord } from '#contract/image-shapes.js';
 import { fieldsOf, shownNames } from '#contract/request-fields.js';
+import { tagsIn } from '#contract/labels.js';
 import { svgOfForm } from '#contract/svg-author.js';
 import type { TaskInput } from '#tasks/row/task.js';
 import {
@@ -22,6 +23,8 @@ import type { InputUpload } from './input-upload.js';
 const IMAGE_PART = /^(?:input|reference|ref)?images?(?:files?)?(?:\[(\d{0,6})\]|(\d{1,6}))?$/;
 const MASK_PART = /^(?:image|input)?masks?(?:images?|files?)?(?:\[0?\]|0)?$/;
 const MARKUP_PART = /^markups?(?:images?|files?)?(?:\[0?\]|0)?$/;
+/** One tag of several, or all of them with commas. */
+const TAGS_PART = /^tags(?:\[\d{0,6}\])?$/i;
 /** What clients write for an option that is not set. */
 const UNSET = /^(?:|null|none|undefined)$/i;
 /** Fields in which these words are text. */
@@ -92,15 +95,17 @@ class EditParts implements FormParts<EditForm> {
   text(name: string, value: string, cut: boolean): void {
     const param = name.slice(0, 64);
     const place = placeOf(name);
+    const isTag = TAGS_PART.test(name);
     const isUnset = UNSET.test(value) && !FREE_TEXTS.includes(name);
     if (place !== undefined && !isUnset) {
       this.fail(new AppError('invalid_type', `${param} must be a file`, { param: place.kind }));
     } else if (cut) {
       this.fail(new AppError('string_above_max_length', `The text part ${param} is too long.`, { param }));
-    } else if (name in this.texts && !name.endsWith('[]') && name !== UNNAMED) {
+    } else if (name in this.texts && !isTag && !name.endsWith('[]') && name !== UNNAMED) {
       this.fail(new AppError('invalid_value', `The form has more than one ${param}.`, { param }));
     } else if (!isUnset && (value !== '' || name === 'prompt')) {
-      this.texts[name] = value;
+      const earlier = isTag ? this.texts['tags'] : undefined;
+      this.texts[isTag ? 'tags' : name] = earlier === undefined ? value : `${earlier},${value}`;
     }
   }
 
@@ -223,6 +228,7 @@ export function coerceTexts(texts: Readonly<Record<string, unknown>>): Record<st
     if (typeof text !== 'string') values[name] = text;
     else if (NUMBERS.includes(name) && /^-?\d{1,15}(\.\d+)?$/.test(text)) values[name] = Number(text);
     else if (FLAGS.includes(name) && /^(true|false)$/i.test(text)) values[name] = text.toLowerCase() === 'true';
+    else if (name === 'tags') values[name] = tagsIn(text);
     else values[name] = text;
   }
   svgOfForm(values);

@@ -19,11 +19,14 @@ describe('fingerprintOf', () => {
     expect(await of(0, false)).not.toBe(await hex(body));
   });
 
-  it('is another one in each region that the request is pinned to', async () => {
-    const of = async (region?: string): Promise<string> =>
-      (await fingerprintOf('generation', { prompt: 'a house' }, COUNTED, region)).toString('hex');
-    expect(new Set([await of('eu'), await of('us'), await of()]).size).toBe(3);
-    expect(await of()).toBe(await hex({ prompt: 'a house' }));
+  it('is another one in each region, for each end user, and with other tags in its headers', async () => {
+    const of = async (traits: Parameters<typeof fingerprintOf>[3]): Promise<string> =>
+      (await fingerprintOf('generation', { prompt: 'a house' }, COUNTED, traits)).toString('hex');
+    const all = [{ region: 'eu' }, { region: 'us' }, { endUser: 'eu' }, { endUser: 'us' }, { headerTags: ['eu'] }, {}];
+    expect(new Set(await Promise.all(all.map(of))).size).toBe(all.length);
+    expect(await of({ region: undefined, endUser: undefined, headerTags: undefined })).toBe(
+      await hex({ prompt: 'a house' }),
+    );
   });
 
   it('is the same for an image of a JSON body as for its text, and stays so: rows of earlier versions have it', async () => {

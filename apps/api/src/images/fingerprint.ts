@@ -8,20 +8,30 @@ import type { EditForm } from './edit-form.js';
 /** Characters of a text that are hashed before other requests get a turn; with escapes, up to 1.5 MB are read for them. */
 const STEP = 262_144;
 
+/** What a request says beside its body. */
+interface FingerprintTraits {
+  /** The region that it is pinned to. */
+  readonly region?: string | undefined;
+  readonly endUser?: string | undefined;
+  readonly headerTags?: readonly string[] | undefined;
+}
+
 /**
  * SHA-256 of what a request orders. Path aliases count as one, and the kind of response does not count: a sync call
  * repeated at `/async` orders the same image. Neither does the order of keys. Clients that do not count their retries
- * have separate fingerprints, because their deliveries are not marked. `region`: the one that it is pinned to.
+ * have separate fingerprints, because their deliveries are not marked. Nor do two end users repeat each other's requests.
  */
 export async function fingerprintOf(
   action: TaskCommand['action'],
   body: unknown,
   mark: RequestMark,
-  region?: string,
+  { region, endUser, headerTags }: FingerprintTraits = {},
 ): Promise<Buffer> {
   const isUncounted = mark.kind === 'unkeyed' && !mark.counted;
   const hash = createHash('sha256').update(`POST /v1/images/${action}s\n${isUncounted ? 'not counted\n' : ''}`);
   if (region !== undefined) hash.update(`region ${region}\n`);
+  if (endUser !== undefined) hash.update(`end user ${endUser}\n`);
+  if (headerTags !== undefined) hash.update(`tags ${headerTags.join(',')}\n`);
   for (const part of canonicalParts(body)) {
     if (typeof part === 'string') hash.update(part);
     else await addLong(hash, part.long);

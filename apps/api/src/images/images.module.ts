@@ -7,6 +7,7 @@ import { TasksModule, TaskListenersModule } from '#tasks/tasks.module.js';
 import { UploadRowsModule } from '#uploads/upload-rows.module.js';
 import { CommonModule } from '../common/common.module.js';
 import { LinksModule } from '../common/links.module.js';
+import { LabelsModule } from '../labels/labels.module.js';
 import { AcceptImage } from './accept-image.js';
 import { AnswerImage } from './answer-image.js';
 import { AwaitImage } from './await-image.js';
@@ -27,6 +28,7 @@ import { WaitForTask } from './wait-for-task.js';
     BillingModule,
     CommonModule,
     DatabaseModule,
+    LabelsModule,
     LinksModule,
     ListeningRedisModule,
     TaskListenersModule,

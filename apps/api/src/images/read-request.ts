@@ -20,6 +20,7 @@ import { BodyMemory, BodyReservation } from '../common/fastify/body-memory.js';
 import { releaseBody } from '../common/fastify/json-body.js';
 import { sourceOf } from '../common/source-of.js';
 import { discardRest } from '../common/request-stream.js';
+import { headerLabels } from '../labels/request-labels.js';
 import type { Asked, ImageFields } from './asked.js';
 import { coerceTexts, readEditForm, type EditForm } from './edit-form.js';
 import { formBody } from './fingerprint.js';
@@ -125,8 +126,14 @@ function isStreamed(body: unknown): boolean {
 function sentBy(
   request: FastifyRequest,
   asksForTask: boolean,
-): Pick<Asked, 'asksForTask' | 'asynchronous' | 'requestId' | 'release'> {
-  return { asksForTask, asynchronous: asksForTask, requestId: request.id, release: () => releaseBody(request) };
+): Pick<Asked, 'asksForTask' | 'asynchronous' | 'requestId' | 'headerLabels' | 'release'> {
+  return {
+    asksForTask,
+    asynchronous: asksForTask,
+    requestId: request.id,
+    headerLabels: headerLabels(request.headers),
+    release: () => releaseBody(request),
+  };
 }
 
 /** Even a form with invalid headers is read, so that its sender sees the response. */

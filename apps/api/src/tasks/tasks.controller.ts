@@ -75,7 +75,8 @@ export class TasksController {
   @Header('cache-control', 'no-store')
   @DescribeTaskList()
   async list(@Caller() caller: Caller, @Query() query: ListQuery): Promise<TaskListResponse> {
-    const page = await this.lists.list(caller, { ...query, kept: true }).catch(unreadable);
+    const { end_user: endUser, ...filters } = query;
+    const page = await this.lists.list(caller, { ...filters, endUser, kept: true }).catch(unreadable);
     const data = await this.views.of(page.tasks);
     const next = page.hasMore ? (data.at(-1)?.id ?? null) : null;
     return { object: 'list', data, has_more: page.hasMore, next };

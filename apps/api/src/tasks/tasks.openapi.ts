@@ -233,6 +233,13 @@ export function DescribeTaskList(): MethodDecorator {
       schema: { type: 'integer' },
       description: 'Only tasks created at or after this Unix time, in seconds.',
     }),
+    ApiQuery({
+      name: 'end_user',
+      required: false,
+      type: String,
+      description: 'Only tasks of this end user: its identifier, as `safety_identifier` of responses shows it.',
+    }),
+    ApiQuery({ name: 'tag', required: false, type: String, description: 'Only tasks with this tag.' }),
     ApiResponse({ status: 200, type: TaskListResponse, headers: REQUEST_ID_HEADER }),
     DescribeErrors(400, 429),
     DescribeProtected(),

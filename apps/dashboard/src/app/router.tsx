@@ -105,6 +105,8 @@ const tasks = createRoute({
     provider: text(search['provider']),
     error: text(search['error']),
     key: text(search['key']),
+    end_user: text(search['end_user']),
+    tag: text(search['tag']),
     text: text(search['text']),
     order: text(search['order']),
     from: text(search['from']),
@@ -157,6 +159,8 @@ const usage = createRoute({
     model: text(search['model']),
     key: text(search['key']),
     provider: text(search['provider']),
+    end_user: text(search['end_user']),
+    tag: text(search['tag']),
   }),
   component: lazyRouteComponent(() => import('../pages/usage/usage.tsx'), 'UsagePage'),
 });

@@ -9,10 +9,12 @@ interface SearchFieldProps {
   /** The text in the URL. */
   readonly text: string | undefined;
   readonly onChange: (text: string | undefined) => void;
+  /** As wide as the other filters, instead of as wide as there is room. */
+  readonly narrow?: boolean;
 }
 
 /** A text filter of a list, which applies shortly after typing. */
-export function SearchField({ label, placeholder, text: searched, onChange }: SearchFieldProps) {
+export function SearchField({ label, placeholder, text: searched, onChange, narrow = false }: SearchFieldProps) {
   const [text, setText] = useState(searched ?? '');
   const sent = useRef(searched);
   // Changed elsewhere: by a link, a saved view, or the browser's back button.
@@ -28,11 +30,10 @@ export function SearchField({ label, placeholder, text: searched, onChange }: Se
     <TextInput
       aria-label={label}
       placeholder={placeholder}
-      leftSection={<IconSearch size={16} />}
+      leftSection={narrow ? undefined : <IconSearch size={16} />}
       value={text}
       maxLength={200}
-      flex={1}
-      miw={200}
+      {...(narrow ? { w: { base: '100%', sm: 160 } } : { flex: 1, miw: 200 })}
       onChange={({ currentTarget: { value } }) => {
         setText(value);
         search(value);

@@ -1,3 +1,4 @@
+import { outdatedEndUserSecrets } from '#accounts/end-user-secrets.js';
 import { secretUse } from '#accounts/secret-use.js';
 import { SECOND_FACTORS, SecondFactorStore } from '#accounts/second-factor-store.js';
 import type { PrismaService } from '#database/prisma.service.js';
@@ -19,6 +20,7 @@ export async function secretRotation(database: PrismaService, secrets: Secrets):
   const webhooks = await new WebhookSecretStore(database, new TextSealer(secrets, WEBHOOK_SECRETS)).use();
   const providerKeys = await new ProviderKeyStore(database, new TextSealer(secrets, PROVIDER_KEYS)).outdated();
   const secondFactors = await new SecondFactorStore(database, new TextSealer(secrets, SECOND_FACTORS)).outdated();
+  const endUsers = await outdatedEndUserSecrets(database, secrets);
   const lost = use.find(([kind]) => kind === 'API keys')?.[1].other ?? 0;
   if (lost > 0)
     throw new Error(
@@ -29,6 +31,7 @@ export async function secretRotation(database: PrismaService, secrets: Secrets):
     ['webhook secrets', webhooks.outdated],
     ['provider keys', providerKeys],
     ['authenticator apps', secondFactors],
+    ['secrets of end users', endUsers],
   ] as const;
   const all = [...left, ...sealed].filter(([, count]) => count > 0);
   const text = all.map(([kind, count]) => `${kind}: ${count}`).join(', ');

@@ -8,6 +8,8 @@ export interface Span {
   readonly end: number;
   /** For an object or array: whether it is empty. */
   readonly isEmpty?: boolean;
+  /** Of a member of the outermost object: the first byte of its name, with its quote. */
+  readonly nameStart?: number;
 }
 
 /** Limits of a JSON body. */
@@ -120,6 +122,7 @@ export class JsonScan {
   private isName = false;
   private hexLeft = 0;
   private outerName = '';
+  private outerNameStart = 0;
   private outerStart = 0;
   private itemStart = 0;
 
@@ -267,6 +270,7 @@ export class JsonScan {
     }
     if (this.open.length !== 1) return;
     this.outerName = this.nameIn(bytes);
+    this.outerNameStart = this.wordStart;
     if (this.members.has(this.outerName)) {
       throw new AppError('invalid_json', 'The request body contains a duplicate member.');
     }
@@ -298,7 +302,12 @@ export class JsonScan {
     this.state = AFTER_VALUE;
     if (this.open.length === 0) this.end = this.at;
     if (this.open.length === 1 && this.open[0] === true) {
-      this.members.set(this.outerName, { start: this.outerStart, end: this.at, isEmpty });
+      this.members.set(this.outerName, {
+        start: this.outerStart,
+        end: this.at,
+        isEmpty,
+        nameStart: this.outerNameStart,
+      });
     }
     if (this.open.length === 2 && this.open[1] === false && this.outerName === this.limits.itemsOf) this.endItem();
   }

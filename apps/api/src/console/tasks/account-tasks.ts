@@ -97,11 +97,11 @@ export class AccountTasks {
 
   private async queryOf<F extends ConsoleTaskFilter & Pick<TaskFilters, 'status'>>(
     { accountId }: TaskScope,
-    { key, person, from, to, status, ...filters }: F,
+    { key, person, from, to, status, end_user: endUser, ...filters }: F,
   ) {
     const apiKeyId = key === PLAYGROUND ? await this.callers.keyId(accountId) : key;
     const state = status === 'waiting' || status === 'running' ? { status: PENDING, pending: status } : { status };
-    return { ...filters, ...state, apiKeyId, orderedBy: person, since: from, until: to };
+    return { ...filters, ...state, apiKeyId, orderedBy: person, endUser, since: from, until: to };
   }
 
   /** When the oldest task was created whose images are not past their retention. */

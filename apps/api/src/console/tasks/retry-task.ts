@@ -68,7 +68,7 @@ export class RetryTask {
    * `already_exists` when the task was retried meanwhile, `upload_quota_exceeded`, and those of SubmitTask.
    */
   async order(order: TaskOrder, payer: Payer, terms: RetryFields, identity?: RequestIdentity): Promise<Intake> {
-    const { action, prompt, options: old, kept, ...images } = order;
+    const { action, prompt, options: old, kept, endUser, tags = [], ...images } = order;
     await this.limits.admit('submits', payer);
     const { name: model = order.model } = this.models.modelOf(order) ?? {};
     const id = newTaskId();
@@ -76,7 +76,8 @@ export class RetryTask {
       const { inputs, mask } = await this.copyInputs(id, payer.accountId, images);
       const options = withoutProvider(old);
       const cost = this.models.costOf(model, options);
-      const command = { ...terms, ...taskOwnerOf(payer), id, action, model, prompt, options, inputs, mask, cost, kept };
+      const order = { action, model, prompt, options, inputs, mask, kept, endUser, tags };
+      const command = { ...terms, ...taskOwnerOf(payer), id, ...order, cost };
       const intake = await this.tasks.submit(command, identity);
       if (intake.attached) await this.forgetCopies(id);
       return intake;

@@ -84,6 +84,8 @@ export class ShownTasks {
       markup: detail.markup === null ? null : sentImageView(detail, detail.markup, 'mask'),
       warnings: view.warnings ?? [],
       retry_of: detail.retryOf,
+      end_user: detail.endUser,
+      tags: detail.tags,
       timeline: history === undefined ? [] : consoleTimeline(history, viewer),
       webhook_deliveries: (await withCallbackUrls(this.tasks, accountId, deliveries)).map((delivery) =>
         deliveryOfTask(delivery, viewer),
@@ -165,5 +167,7 @@ function deletedTask(id: string): TaskDetail {
     orderedBy: null,
     isFavorite: false,
     retriedAs: null,
+    endUser: null,
+    tags: [],
   };
 }

@@ -3,8 +3,10 @@ import { ApiProperty, ApiQuery, ApiResponse } from '@nestjs/swagger';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { UsageRepository } from '#billing/usage.repository.js';
-import { USAGE_GROUPS, type UsageFigures, type UsageGroup } from '#billing/usage.js';
+import { LabeledUsage } from '#billing/labeled-usage.js';
+import { LABEL_GROUPS, USAGE_GROUPS, type UsageFigures, type UsageGroup, type UsageRow } from '#billing/usage.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
+import { AppError } from '#contract/app-error.js';
 import { decimalOf } from '#contract/money.js';
 import { TaskFigures } from '#tasks/reading/task-figures.js';
 import { Allow } from '../abilities.guard.js';
@@ -12,7 +14,9 @@ import { ConsoleController } from '../console-controller.js';
 import { csvFile } from '../csv.js';
 import { LatencyView, latencyView } from '../dto/latency-view.dto.js';
 import { Session } from '../session.decorator.js';
-import { UsageQuery, usageSpan } from './dto/usage-query.dto.js';
+import { labelIn, UsageQuery, usageSpan } from './dto/usage-query.dto.js';
+
+const NO_GROUP = 'Null = no provider was called; by end user: all others, and usage without one.';
 
 class UsageFiguresView {
   @ApiProperty({ type: 'integer' })
@@ -50,12 +54,12 @@ class UsageView extends UsageFiguresView {
   @ApiProperty({ format: 'date-time' })
   time!: string;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Null = no provider was called.' })
+  @ApiProperty({ type: String, nullable: true, description: NO_GROUP })
   group!: string | null;
 }
 
 class UsageGroupView extends UsageFiguresView {
-  @ApiProperty({ type: String, nullable: true, description: 'Null = no provider was called.' })
+  @ApiProperty({ type: String, nullable: true, description: NO_GROUP })
   group!: string | null;
 }
 
@@ -135,13 +139,21 @@ function figuresView(figures: UsageFigures): UsageFiguresView {
 @ApiQuery({ name: 'from', required: false, schema: { type: 'string' } })
 @ApiQuery({ name: 'to', required: false, schema: { type: 'string' } })
 @ApiQuery({ name: 'by', required: false, enum: ['day', 'hour'] })
-@ApiQuery({ name: 'group', required: false, enum: USAGE_GROUPS })
+@ApiQuery({
+  name: 'group',
+  required: false,
+  enum: [...USAGE_GROUPS, ...LABEL_GROUPS],
+  description: '`end_user` and `tag` list the 100 that spent most, by day, and without other filters.',
+})
 @ApiQuery({ name: 'model', required: false, schema: { type: 'string' } })
 @ApiQuery({ name: 'key', required: false, description: 'Name of keys.', schema: { type: 'string' } })
 @ApiQuery({ name: 'provider', required: false, schema: { type: 'string' } })
+@ApiQuery({ name: 'end_user', required: false, description: 'Identifier of an end user.', schema: { type: 'string' } })
+@ApiQuery({ name: 'tag', required: false, schema: { type: 'string' } })
 export class UsageController {
   constructor(
     private readonly figures: UsageRepository,
+    private readonly labeled: LabeledUsage,
     private readonly source: CatalogSource,
     private readonly keys: ApiKeyRepository,
     private readonly audit: AuditLog,
@@ -152,9 +164,8 @@ export class UsageController {
   @ApiResponse({ status: 200, type: UsageListView })
   async usage(@Session() { accountId }: Session, @Query() query: UsageQuery): Promise<UsageListView> {
     const { currency } = this.source.current;
-    const asked = { ...query, ...usageSpan(query, new Date()), currency };
     const [rows, since, names] = await Promise.all([
-      this.figures.read(accountId, asked),
+      this.rowsOf(accountId, query),
       this.figures.since(accountId),
       this.namesOf(accountId),
     ]);
@@ -170,6 +181,15 @@ export class UsageController {
     };
   }
 
+  private async rowsOf(accountId: string, query: UsageQuery): Promise<UsageRow[]> {
+    const { currency } = this.source.current;
+    const span = usageSpan(query, new Date());
+    const label = labelIn(query);
+    if (label !== undefined) return await this.labeled.read(accountId, { ...span, ...label, currency });
+    const group = USAGE_GROUPS.find((one) => one === query.group) ?? 'model';
+    return await this.figures.read(accountId, { ...query, ...span, group, currency });
+  }
+
   private async namesOf(accountId: string): Promise<UsageNamesView> {
     const { models, providers } = this.source.current;
     const keys = await this.keys.list(accountId);
@@ -180,6 +200,10 @@ export class UsageController {
   @Get('usage/latency')
   @ApiResponse({ status: 200, type: LatencyView })
   async latency(@Session() { accountId }: Session, @Query() query: UsageQuery): Promise<LatencyView> {
+    const label = labelIn(query);
+    if (label !== undefined) {
+      throw new AppError('invalid_value', `Latency is not kept by ${label.kind}.`, { param: label.kind });
+    }
     const { model, key, provider } = query;
     return latencyView(await this.tasks.latency({ accountId, ...usageSpan(query, new Date()), model, key, provider }));
   }

@@ -4,7 +4,7 @@ import { OneOf } from '#contract/field.js';
 import { Rule, type FieldProblem } from '#contract/field-rule.js';
 import { TASK_STATUSES, type TaskStatus } from '#tasks/row/task-status.js';
 import { NormalizedBy } from '../../common/contract-fields.js';
-import { AfterTask, DEFAULT_LIMIT, orAbsent, orInteger, PageLimit } from '../../common/query-fields.js';
+import { AfterTask, DEFAULT_LIMIT, orAbsent, orInteger, PageLimit, QueryText } from '../../common/query-fields.js';
 
 /** A task status. */
 export function StatusOfTask(): PropertyDecorator {
@@ -40,4 +40,11 @@ export class ListQuery {
   /** Only tasks created at or after this time. */
   @UnixSecond()
   readonly since?: Date;
+
+  /** Only tasks of this end user: its identifier, as `safety_identifier` of a response shows it. */
+  @QueryText()
+  readonly end_user?: string;
+
+  @QueryText()
+  readonly tag?: string;
 }

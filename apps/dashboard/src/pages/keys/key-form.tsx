@@ -12,6 +12,7 @@ import { LimitField, WeightField } from '../../parts/limit-field.tsx';
 import { hoursOf, LifetimeField, secondsOf } from '../../parts/lifetime-field.tsx';
 import { ResponseFormatField, type ResponseFormatChoice } from '../../parts/response-format-field.tsx';
 import { useSave } from '../../parts/use-save.ts';
+import { EndUserFields } from './end-user-fields.tsx';
 
 interface KeyFormProps {
   readonly existing?: ApiKey;
@@ -38,6 +39,8 @@ interface Fields {
   allow_pixel_size: '' | 'yes' | 'no';
   submit_mode: 'sync' | 'apimart';
   region: string;
+  end_users: KeySettings['end_users'];
+  tags: string[];
 }
 
 const SCOPES: { value: KeyScope; label: string }[] = [
@@ -153,6 +156,16 @@ export function KeyForm({ existing, onClose, onCreated }: KeyFormProps) {
             </Accordion.Panel>
           </Accordion.Item>
         )}
+        <Accordion.Item value="labels">
+          <Accordion.Control>End users and tags</Accordion.Control>
+          <Accordion.Panel>
+            <EndUserFields
+              mode={form.values.end_users}
+              modeField={form.getInputProps('end_users')}
+              tagsField={form.getInputProps('tags')}
+            />
+          </Accordion.Panel>
+        </Accordion.Item>
         <Accordion.Item value="client">
           <Accordion.Control>Client compatibility</Accordion.Control>
           <Accordion.Panel>
@@ -214,6 +227,8 @@ function fieldsOf(key?: ApiKey): Fields {
     allow_pixel_size: answerOf(key?.allow_pixel_size ?? null),
     submit_mode: key?.submit_mode ?? 'sync',
     region: key?.region ?? '',
+    end_users: key?.end_users ?? 'off',
+    tags: [...(key?.tags ?? [])],
   };
 }
 
@@ -237,6 +252,8 @@ function settingsOf(fields: Fields): KeySettings {
     allow_pixel_size: fields.allow_pixel_size === '' ? null : fields.allow_pixel_size === 'yes',
     submit_mode: fields.submit_mode,
     region: fields.region.trim() === '' ? null : fields.region.trim(),
+    end_users: fields.end_users,
+    tags: fields.tags,
   };
 }
 

@@ -65,6 +65,14 @@ export function TaskFilterBar({ filters }: { readonly filters: TaskFilters }) {
           <Choice name="Model" data={ids} value={filters.model} onChange={(model) => change({ model })} />
         )}
         <OutcomeChoices filters={filters} onChange={change} />
+        <SearchField
+          narrow
+          label="End user"
+          placeholder="Any end user"
+          text={filters.end_user}
+          onChange={(user) => change({ end_user: user })}
+        />
+        <SearchField narrow label="Tag" placeholder="Any tag" text={filters.tag} onChange={(tag) => change({ tag })} />
         <TimeFilter times={filters} onChange={change} />
       </div>
     </Group>

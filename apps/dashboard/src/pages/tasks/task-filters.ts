@@ -15,6 +15,9 @@ export interface TaskFilters {
   readonly error?: string | undefined;
   /** Id of a key, or `playground`. */
   readonly key?: string | undefined;
+  /** Identifier of an end user. */
+  readonly end_user?: string | undefined;
+  readonly tag?: string | undefined;
   readonly text?: string | undefined;
   /** Accepted from this time on, and before the second one; ISO 8601. */
   readonly from?: string | undefined;
@@ -27,7 +30,7 @@ export interface TaskFilters {
 export function activeFilters({ order: _, from, to, ...filters }: TaskFilters): string[] {
   const times = { 'time range': from ?? to };
   const active = Object.entries({ ...filters, ...times }).filter(([, value]) => value !== undefined);
-  return active.map(([name]) => (name === 'text' ? 'search' : name));
+  return active.map(([name]) => (name === 'text' ? 'search' : name.replace('_', ' ')));
 }
 
 /** Whether filters are active. */
@@ -55,8 +58,8 @@ export function orderOf(filters: TaskFilters, count: TaskCount | undefined): str
 }
 
 /** Numbers of tasks by provider and by error, which are choices of the filters. */
-export function outcomesQuery({ status, model, key, from, to }: TaskFilters) {
-  const query = { status, model, key, from, to };
+export function outcomesQuery({ status, model, key, end_user, tag, from, to }: TaskFilters) {
+  const query = { status, model, key, end_user, tag, from, to };
   return queryOptions({
     queryKey: ['tasks', 'outcomes', query],
     queryFn: ({ signal }) => get<Schema['OutcomesView']>('/tasks/outcomes', query, signal),

@@ -39,6 +39,7 @@ import { Cancel } from '../../parts/cancel-task.tsx';
 import { DeleteTasks } from '../../parts/delete-tasks.tsx';
 import { TaskLightbox } from '../playground/task-lightbox.tsx';
 import { OpenInPlayground, RunTaskAgain } from './task-actions.tsx';
+import type { TaskFilters } from './task-filters.ts';
 import { SentImages } from './sent-images.tsx';
 import { TaskError } from '../../parts/task-error.tsx';
 import { TaskBars } from './task-bars.tsx';
@@ -308,6 +309,7 @@ function Facts({ task }: { readonly task: TaskDetail }) {
     ...(task.images_expire_at === null
       ? []
       : [['Image kept until', fullTime(task.images_expire_at)] satisfies [string, ReactNode]]),
+    ...labelFacts(task),
     ...linkedFact('Retried as', task.retried_as),
     ...linkedFact('Retry of', task.retry_of),
     ['Request ID', <CopiedId key="request" id={task.request_id} label="Copy request ID" />],
@@ -322,7 +324,7 @@ function Facts({ task }: { readonly task: TaskDetail }) {
 }
 
 /** IDs are too long to fit next to their names. */
-const IDS = ['Retried as', 'Retry of', 'Request ID'];
+const IDS = ['End user', 'Retried as', 'Retry of', 'Request ID'];
 
 function Fact({ name, value }: { readonly name: string; readonly value: ReactNode }) {
   const look = IDS.includes(name) ? { className: 'own-line' } : {};
@@ -332,6 +334,28 @@ function Fact({ name, value }: { readonly name: string; readonly value: ReactNod
       <dd {...look}>{value}</dd>
     </>
   );
+}
+
+/** The end user and the tags; each links to its tasks. */
+function labelFacts({ end_user: user, tags }: TaskDetail): [string, ReactNode][] {
+  const link = (search: TaskFilters, name: string) => (
+    <Link key={name} to="/tasks" search={search} className="text-link">
+      {name}
+    </Link>
+  );
+  return [
+    ...(user === null ? [] : [['End user', link({ end_user: user }, user)] satisfies [string, ReactNode]]),
+    ...(tags.length === 0
+      ? []
+      : [
+          [
+            'Tags',
+            <Group key="tags" gap={6}>
+              {tags.map((tag) => link({ tag }, tag))}
+            </Group>,
+          ] satisfies [string, ReactNode],
+        ]),
+  ];
 }
 
 function linkedFact(name: string, id: string | null): [string, ReactNode][] {

@@ -20,8 +20,13 @@ export interface Series {
   has(row: UsageRow): boolean;
 }
 
+/** The label of the group null. */
+export function noGroupOf(by: string): string {
+  return by === 'end_user' ? 'All others' : NO_PROVIDER;
+}
+
 /** The largest groups, and the rest as one series. A group keeps its color, whatever is shown next to it. */
-export function seriesOf(groups: Usage['groups'], names: readonly string[]): Series[] {
+export function seriesOf(groups: Usage['groups'], names: readonly string[], noGroup = NO_PROVIDER): Series[] {
   const size = ({ images, chats, failed }: Usage['groups'][number]) => images + chats + failed;
   const largest = [...groups].sort((one, other) => size(other) - size(one)).slice(0, MOST);
   const shown = new Set(largest.map(({ group }) => group));
@@ -29,7 +34,7 @@ export function seriesOf(groups: Usage['groups'], names: readonly string[]): Ser
     .filter(({ group }) => shown.has(group))
     .map(({ group }, index): Series => ({
       id: `g${index}`,
-      label: group ?? NO_PROVIDER,
+      label: group ?? noGroup,
       color: colorOf(group, names),
       group,
       has: (row) => row.group === group,

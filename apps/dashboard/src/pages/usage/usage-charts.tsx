@@ -25,12 +25,14 @@ interface UsageChartsProps {
   readonly usage: Usage;
   readonly series: readonly Series[];
   readonly span: TimeSpan;
+  /** Whether latency is kept by these groups. */
+  readonly withLatency: boolean;
   /** A bar was clicked; `time` is that of its step. */
   readonly onPick: (series: Series, time: string, status: 'failed' | undefined) => void;
 }
 
 /** Images, spend, failures and latency over time. */
-export function UsageCharts({ usage: { data, total, currency }, series, span, onPick }: UsageChartsProps) {
+export function UsageCharts({ usage: { data, total, currency }, series, span, withLatency, onPick }: UsageChartsProps) {
   const shared = { rows: data, series, span };
   const latency = (value: number | null) => (value === null ? '–' : duration(value));
   const money = (value: number | null) => (value === null ? 'Unknown' : amountIn(value, currency));
@@ -53,7 +55,9 @@ export function UsageCharts({ usage: { data, total, currency }, series, span, on
           read={(row) => row.failed}
           onPick={(one, time) => onPick(one, time, 'failed')}
         />
-        <Chart {...shared} title="Latency (p95)" kind="line" fine read={(row) => row.p95_ms} format={latency} />
+        {withLatency && (
+          <Chart {...shared} title="Latency (p95)" kind="line" fine read={(row) => row.p95_ms} format={latency} />
+        )}
         {total.chats > 0 && <Chart {...shared} title="Chats" read={(row) => row.chats} />}
       </SimpleGrid>
     </Box>

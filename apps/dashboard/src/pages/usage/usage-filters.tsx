@@ -2,6 +2,7 @@ import { Group, SegmentedControl, Select, Text, TextInput, useMatches } from '@m
 import { useId } from '@mantine/hooks';
 import { useNavigate } from '@tanstack/react-router';
 import type { Usage } from '../../api/types.ts';
+import { SearchField } from '../../parts/search-field.tsx';
 import { daysBetween, lastDays, utcDay, type TimeSpan } from '../../parts/time-span.ts';
 
 /** Filters of the page; kept in the URL, so that it can be shared. */
@@ -15,6 +16,9 @@ export interface UsageFilters {
   /** Name of a key. */
   readonly key?: string | undefined;
   readonly provider?: string | undefined;
+  /** Identifier of an end user; only if grouped by end user, as `tag` if by tag. */
+  readonly end_user?: string | undefined;
+  readonly tag?: string | undefined;
 }
 
 const SPANS = [
@@ -28,22 +32,34 @@ const GROUPS = [
   { value: 'model', label: 'Model' },
   { value: 'key', label: 'Key' },
   { value: 'provider', label: 'Provider' },
+  { value: 'end_user', label: 'End user' },
+  { value: 'tag', label: 'Tag' },
 ] as const;
 export type UsageGroup = (typeof GROUPS)[number]['value'];
 const USUAL_DAYS = '7';
 
-/** The selected time span; the default if the URL has no valid one. */
-export function spanOf({ days, from, to }: UsageFilters, now: number): TimeSpan {
+/** The selected time span; the default if the URL has no valid one. End users and tags have whole days alone. */
+export function spanOf({ days, from, to, group }: UsageFilters, now: number): TimeSpan {
   const chosen = from !== undefined && to !== undefined ? daysBetween(from, to) : undefined;
-  return chosen ?? lastDays(Number(presetOf(days)), now);
+  const span = chosen ?? lastDays(Number(presetOf(days, group)), now);
+  return isLabel(groupOf({ group })) ? { ...span, by: 'day' } : span;
+}
+
+/** Whether usage is grouped by end user or by tag, which has neither hours nor other filters. */
+export function isLabel(group: UsageGroup): group is 'end_user' | 'tag' {
+  return group === 'end_user' || group === 'tag';
+}
+
+function spansOf(group: string | undefined) {
+  return isLabel(groupOf({ group })) ? SPANS.filter(({ value }) => value !== '1') : SPANS;
 }
 
 export function groupOf({ group }: UsageFilters): UsageGroup {
   return GROUPS.find(({ value }) => value === group)?.value ?? 'model';
 }
 
-function presetOf(days: string | undefined): string {
-  return SPANS.some(({ value }) => value === days) ? (days ?? USUAL_DAYS) : USUAL_DAYS;
+function presetOf(days: string | undefined, group: string | undefined): string {
+  return spansOf(group).some(({ value }) => value === days) ? (days ?? USUAL_DAYS) : USUAL_DAYS;
 }
 
 interface FilterBarProps {
@@ -84,9 +100,9 @@ export function UsageFilterBar({ filters, span, names }: FilterBarProps) {
         aria-label="Time range"
         size={size}
         w={{ base: '100%', sm: 'auto' }}
-        data={SPANS}
+        data={spansOf(filters.group)}
         // No preset while two days are selected.
-        value={isOwn ? '' : presetOf(filters.days)}
+        value={isOwn ? '' : presetOf(filters.days, filters.group)}
         onChange={(days) => change({ days, from: undefined, to: undefined })}
       />
       <Group gap={6} wrap="nowrap" w={{ base: '100%', sm: 'auto' }}>
@@ -107,6 +123,44 @@ export function UsageFilterBar({ filters, span, names }: FilterBarProps) {
           onChange={(group) => change({ group })}
         />
       </Group>
+      <GroupFilters filters={filters} names={names} onChange={change} />
+    </Group>
+  );
+}
+
+interface GroupFiltersProps extends Pick<FilterBarProps, 'filters' | 'names'> {
+  readonly onChange: (changes: UsageFilters) => void;
+}
+
+/** One end user or tag, if grouped by them; otherwise any model, key and provider. */
+function GroupFilters({ filters, names, onChange: change }: GroupFiltersProps) {
+  const group = groupOf(filters);
+  if (group === 'end_user') {
+    return (
+      <SearchField
+        key={group}
+        narrow
+        label="End user"
+        placeholder="Any end user"
+        text={filters.end_user}
+        onChange={(user) => change({ end_user: user })}
+      />
+    );
+  }
+  if (group === 'tag') {
+    return (
+      <SearchField
+        key={group}
+        narrow
+        label="Tag"
+        placeholder="Any tag"
+        text={filters.tag}
+        onChange={(tag) => change({ tag })}
+      />
+    );
+  }
+  return (
+    <>
       <Choice name="Model" values={names?.model ?? []} value={filters.model} onChange={(model) => change({ model })} />
       <Choice
         name="Key"
@@ -120,7 +174,7 @@ export function UsageFilterBar({ filters, span, names }: FilterBarProps) {
         value={filters.provider}
         onChange={(provider) => change({ provider })}
       />
-    </Group>
+    </>
   );
 }
 

@@ -6,11 +6,17 @@ import { SpentSum } from '../../parts/cost.tsx';
 import { duration, spentOf } from '../../parts/format.ts';
 import { useMay } from '../../api/queries.ts';
 import type { TaskFilters } from '../tasks/task-filters.ts';
-import { colorOf } from './series.ts';
+import { colorOf, noGroupOf } from './series.ts';
 import { Swatch } from './usage-charts.tsx';
-import type { UsageGroup } from './usage-filters.tsx';
+import { isLabel, type UsageGroup } from './usage-filters.tsx';
 
-const HEADS: Readonly<Record<UsageGroup, string>> = { model: 'Model', key: 'Key', provider: 'Provider' };
+const HEADS: Readonly<Record<UsageGroup, string>> = {
+  model: 'Model',
+  key: 'Key',
+  provider: 'Provider',
+  end_user: 'End user',
+  tag: 'Tag',
+};
 const count = (value: number): string => value.toLocaleString('en');
 const time = (ms: number | null): string => (ms === null ? '–' : duration(ms));
 
@@ -29,6 +35,8 @@ const COLUMNS: readonly Column[] = [
   { name: 'p95', read: (row) => time(row.p95_ms) },
 ];
 
+const LATENCIES: readonly string[] = ['Median', 'p95'];
+
 interface UsageTableProps {
   readonly usage: Usage;
   readonly group: UsageGroup;
@@ -41,7 +49,9 @@ interface UsageTableProps {
 /** Totals of each group and overall, for the whole time span; a name links to its tasks. */
 export function UsageTable({ usage: { groups, total, currency }, group: by, names, tasksOf }: UsageTableProps) {
   const withTasks = useMay()('tasks.read_all');
-  const columns = COLUMNS.filter(({ name }) => name !== 'Chats' || total.chats > 0);
+  const columns = COLUMNS.filter(
+    ({ name }) => (name !== 'Chats' || total.chats > 0) && !(isLabel(by) && LATENCIES.includes(name)),
+  );
   const figures = (row: Usage['total']) =>
     columns.map(({ name, read }) => (
       <Table.Td key={name} ta="right" data-name={name}>
@@ -73,13 +83,13 @@ export function UsageTable({ usage: { groups, total, currency }, group: by, name
                 <Table.Td miw={150} maw={260}>
                   <Group gap="xs" wrap="nowrap">
                     <Swatch color={colorOf(row.group, names)} />
-                    {withTasks ? (
+                    {withTasks && !(isLabel(by) && row.group === null) ? (
                       <Link to="/tasks" search={tasksOf(row.group)} className="text-link one-line">
-                        {row.group ?? 'No provider'}
+                        {row.group ?? noGroupOf(by)}
                       </Link>
                     ) : (
                       <Text size="sm" className="one-line">
-                        {row.group ?? 'No provider'}
+                        {row.group ?? noGroupOf(by)}
                       </Text>
                     )}
                   </Group>

@@ -13,10 +13,10 @@ import { Latency } from '../../parts/latency.tsx';
 import { Empty, PageFrame, Trouble } from '../../parts/page.tsx';
 import { stepAt, type TimeSpan } from '../../parts/time-span.ts';
 import type { TaskFilters } from '../tasks/task-filters.ts';
-import { seriesOf } from './series.ts';
+import { noGroupOf, seriesOf } from './series.ts';
 import { UsageBudgets } from './usage-budgets.tsx';
 import { UsageCharts } from './usage-charts.tsx';
-import { groupOf, spanOf, UsageFilterBar, type UsageFilters, type UsageGroup } from './usage-filters.tsx';
+import { groupOf, isLabel, spanOf, UsageFilterBar, type UsageFilters, type UsageGroup } from './usage-filters.tsx';
 import { UsageTable } from './usage-table.tsx';
 
 const route = getRouteApi('/inside/usage');
@@ -30,16 +30,20 @@ export function UsagePage() {
     to: new Date(span.to).toISOString(),
     by: span.by,
     group,
-    model: filters.model,
-    key: filters.key,
-    provider: filters.provider,
+    ...(isLabel(group)
+      ? { [group]: filters[group] }
+      : { model: filters.model, key: filters.key, provider: filters.provider }),
   };
   const { data, error, refetch } = useQuery({
     queryKey: ['usage', query],
     queryFn: ({ signal }) => get<Usage>('/usage', query, signal),
     placeholderData: (before) => before,
   });
-  const latency = useQuery({ ...latencyQuery(query), placeholderData: (before) => before });
+  const latency = useQuery({
+    ...latencyQuery(query),
+    enabled: !isLabel(group),
+    placeholderData: (before) => before,
+  });
   return (
     <PageFrame
       title="Usage"
@@ -63,9 +67,13 @@ export function UsagePage() {
       {error === null && data !== undefined && data.data.length > 0 && (
         <Figures usage={data} span={span} filters={filters} />
       )}
-      {error === null && data !== undefined && data.data.length > 0 && latency.data !== undefined && (
-        <Latency latency={latency.data} level={2} period="in this period" isToldInAll />
-      )}
+      {!isLabel(group) &&
+        error === null &&
+        data !== undefined &&
+        data.data.length > 0 &&
+        latency.data !== undefined && (
+          <Latency latency={latency.data} level={2} period="in this period" isToldInAll />
+        )}
       <UsageBudgets since={data?.since ?? null} />
     </PageFrame>
   );
@@ -123,14 +131,15 @@ function Figures({ usage, span, filters }: FiguresProps) {
     name: string | null | undefined,
     time: { readonly from: string; readonly to: string },
   ): TaskFilters => {
+    if (isLabel(group)) return { [group]: name ?? filters[group], from: time.from, to: time.to };
     const { model, key, provider }: Pick<UsageFilters, UsageGroup> = { ...filters, [group]: name ?? filters[group] };
     return { model, key: idOfKey(key), provider, from: time.from, to: time.to };
   };
   const whole = { from: new Date(span.from).toISOString(), to: new Date(span.to).toISOString() };
-  const names = usage.names[group];
+  const names = isLabel(group) ? [] : usage.names[group];
   return (
     <>
-      <SimpleGrid cols={{ base: 2, md: chats === 0 ? 4 : 5 }}>
+      <SimpleGrid cols={{ base: 2, md: (chats === 0 ? 4 : 5) - (isLabel(group) ? 1 : 0) }}>
         <Figure name="Images" value={images.toLocaleString('en')} />
         {chats > 0 && <Figure name="Chats" value={chats.toLocaleString('en')} />}
         <Figure name="Spend" value={<SpentSum sum={spentOf(total, currency)} />} />
@@ -138,17 +147,27 @@ function Figures({ usage, span, filters }: FiguresProps) {
           name="Failed"
           value={images + failed === 0 ? '0%' : `${((failed / (images + failed)) * 100).toFixed(1)}%`}
         />
-        <Figure name="Latency (p95)" value={total.p95_ms === null ? '–' : duration(total.p95_ms)} />
+        {!isLabel(group) && (
+          <Figure name="Latency (p95)" value={total.p95_ms === null ? '–' : duration(total.p95_ms)} />
+        )}
       </SimpleGrid>
       <UsageCharts
         usage={usage}
-        series={seriesOf(usage.groups, names)}
+        series={seriesOf(usage.groups, names, noGroupOf(group))}
         span={span}
+        withLatency={!isLabel(group)}
         onPick={(picked, time, status) => {
           if (!withTasks) return;
           void navigate({ to: '/tasks', search: { ...tasksOf(picked.group, stepAt(time, span.by)), status } });
         }}
       />
+      {isLabel(group) && (
+        <Text size="sm" c="dimmed" role="note">
+          {group === 'tag'
+            ? 'Up to 100 tags with the most spend. What has several tags counts for each of them, and once in the total.'
+            : 'Up to 100 end users with the most spend; everything else is “All others”.'}
+        </Text>
+      )}
       <UsageTable usage={usage} group={group} names={names} tasksOf={(name) => tasksOf(name, whole)} />
     </>
   );

@@ -4,6 +4,8 @@ import { MAX_KEPT_SECONDS, MIN_KEPT_SECONDS } from '#contract/kept-seconds.js';
 import { microsOf } from '#contract/money.js';
 import { REGION_NAME } from '#contract/region.js';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
+import { END_USER_MODES, type EndUserMode } from '#accounts/end-users.js';
+import { distinctTags, MAX_TAGS, tagsProblem } from '#contract/labels.js';
 import {
   KEY_SCOPES,
   KEY_TASKS,
@@ -100,6 +102,22 @@ class KeySettingsBody extends BudgetBody {
     description: 'Only servers of this region serve its requests; null: any.',
   })
   region?: string | null;
+
+  @ChoiceField(END_USER_MODES, {
+    optional: true,
+    description:
+      'What happens to the identifiers of end users: `off`, passed on as they are; `forward`, also recorded; ' +
+      '`derive`, replaced by a digest, or one of the key; `require`, the same, and refused without.',
+  })
+  end_users?: EndUserMode | null;
+
+  @ListField(String, {
+    optional: true,
+    schema: { maxItems: MAX_TAGS },
+    rule: tagsProblem,
+    description: 'Tags of all its requests.',
+  })
+  tags?: string[] | null;
 }
 
 /**
@@ -142,6 +160,8 @@ export function keySettings(body: KeyChangeBody | NewKeyBody): Partial<ApiKeySet
     submitMode: body.submit_mode === null ? 'sync' : body.submit_mode,
     region: body.region,
     approveAboveMicros: typeof body.approve_above === 'string' ? microsOf(body.approve_above) : body.approve_above,
+    endUsers: body.end_users === null ? 'off' : body.end_users,
+    tags: body.tags === null ? [] : body.tags && distinctTags(body.tags),
   };
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }

@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { decimalOf } from '#contract/money.js';
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
+import { END_USER_MODES, type EndUserMode } from '#accounts/end-users.js';
 import {
   KEY_MAKERS,
   KEY_SCOPES,
@@ -95,6 +96,11 @@ export class KeyView {
     description: 'What a request may cost without an approval; null = what the account says.',
   })
   approve_above!: string | null;
+  @ApiProperty({ enum: END_USER_MODES, description: 'What happens to the identifiers of end users.' })
+  end_users!: EndUserMode;
+
+  @ApiProperty({ type: [String], description: 'Tags of all its requests.' })
+  tags!: readonly string[];
 
   @ApiProperty({ type: BudgetView, nullable: true })
   budget!: BudgetView | null;
@@ -187,6 +193,8 @@ export function keyView(row: ApiKeyRow, budget: BudgetView | null, spend: SpentV
     submit_mode: row.submitMode,
     region: row.region,
     approve_above: row.approveAboveMicros === null ? null : decimalOf(row.approveAboveMicros),
+    end_users: row.endUsers,
+    tags: row.tags,
     budget,
     created_at: row.createdAt.toISOString(),
     created_by: row.createdBy,

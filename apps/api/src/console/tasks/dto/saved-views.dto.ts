@@ -26,6 +26,12 @@ export class SavedViewBody extends NameBody {
   @FilterField({ description: 'ID of a key, or `playground`.' })
   key?: string | null;
 
+  @FilterField({ description: 'Identifier of an end user.' })
+  end_user?: string | null;
+
+  @FilterField()
+  tag?: string | null;
+
   @FilterField({ description: 'Part of a prompt, or an ID.' })
   text?: string | null;
 

@@ -37,6 +37,8 @@ export const ApiOutcomeFilter = (): MethodDecorator =>
     Filter('model'),
     Filter('key', 'ID of a key, or `playground`.'),
     Filter('person', 'ID of the user who started the task in the console.'),
+    Filter('end_user', 'Identifier of the end user, as tasks show it.'),
+    Filter('tag'),
     Filter('from', 'Only tasks accepted at or after this time.'),
     Filter('to', 'Only tasks accepted before this time.'),
   );
@@ -70,6 +72,13 @@ class IndexedTaskFilter {
   /** Id of the person who ordered it in the console. */
   @QueryText()
   readonly person?: string;
+
+  /** Identifier of the end user. */
+  @QueryText()
+  readonly end_user?: string;
+
+  @QueryText()
+  readonly tag?: string;
 }
 
 /** Filters of the console's tasks, besides their status. */

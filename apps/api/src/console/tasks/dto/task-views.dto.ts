@@ -315,6 +315,12 @@ export class ConsoleTaskView extends ConsoleTaskRow {
   @ApiProperty({ type: String, nullable: true, description: 'ID of the failed task that this one retries.' })
   retry_of!: string | null;
 
+  @ApiProperty({ type: String, nullable: true, description: 'Identifier of the end user.' })
+  end_user!: string | null;
+
+  @ApiProperty({ type: [String] })
+  tags!: readonly string[];
+
   @ApiProperty({ type: [ConsoleTaskEventView] })
   timeline!: ConsoleTaskEventView[];
 

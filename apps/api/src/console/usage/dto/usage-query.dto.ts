@@ -1,7 +1,7 @@
 import { IsIn } from 'class-validator';
 import { AppError } from '#contract/app-error.js';
 import { OneOf } from '#contract/field.js';
-import { USAGE_GROUPS, type UsageGroup } from '#billing/usage.js';
+import { LABEL_GROUPS, USAGE_GROUPS, type LabelGroup, type UsageGroup } from '#billing/usage.js';
 import { IsoTime, QueryText } from '../../../common/query-fields.js';
 
 const DAY_MS = 86_400_000;
@@ -13,8 +13,8 @@ export class UsageQuery {
   @IsIn(['day', 'hour'], { message: 'by must be day or hour' })
   readonly by: 'day' | 'hour' = 'day';
 
-  @OneOf(USAGE_GROUPS)
-  readonly group: UsageGroup = 'model';
+  @OneOf([...USAGE_GROUPS, ...LABEL_GROUPS])
+  readonly group: UsageGroup | LabelGroup = 'model';
 
   @IsoTime()
   readonly to?: Date;
@@ -31,6 +31,33 @@ export class UsageQuery {
 
   @QueryText()
   readonly provider?: string;
+
+  /** Identifier of an end user. */
+  @QueryText()
+  readonly end_user?: string;
+
+  @QueryText()
+  readonly tag?: string;
+}
+
+/**
+ * The end user or tag that a query is about, or that it groups by; undefined for any other query. Throws AppError
+ * `invalid_value` when it has other filters or is by hour: usage by end user and by tag is kept by day alone.
+ */
+export function labelIn(query: UsageQuery): { readonly kind: LabelGroup; readonly name?: string } | undefined {
+  const { end_user: endUser, tag, group } = query;
+  const named = [
+    ...(endUser === undefined ? [] : [{ kind: 'end_user' as const, name: endUser }]),
+    ...(tag === undefined ? [] : [{ kind: 'tag' as const, name: tag }]),
+  ];
+  const kind = LABEL_GROUPS.find((one) => one === group);
+  const [label = kind && { kind }, other] = named;
+  if (label === undefined) return undefined;
+  const filter = (['model', 'key', 'provider'] as const).find((name) => query[name] !== undefined);
+  if (filter !== undefined) throw wrong(filter, `can't be combined with ${label.kind}`);
+  if (other !== undefined) throw wrong(other.kind, `can't be combined with ${label.kind}`);
+  if (query.by === 'hour') throw wrong('by', `must be day with ${label.kind}`);
+  return label;
 }
 
 /** The time range of a query. Throws AppError `invalid_value` when it is too long, or empty. */
