@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -53,15 +53,18 @@ describe('approval above a price', () => {
   let platform: Platform;
   let ada: Browser;
   let prompts = 0;
+  const file = join(tmpdir(), `darkroom-approvals-${process.pid}.yaml`);
 
   beforeAll(async () => {
-    const file = join(tmpdir(), `darkroom-approvals-${process.pid}.yaml`);
     await writeFile(file, MODELS);
     room = await startWebhookPlatform({ MODELS_FILE: file });
     ({ platform } = room);
     ada = await signInFirstAdmin(platform);
   });
-  afterAll(() => room.close());
+  afterAll(async () => {
+    await room.close();
+    await rm(file);
+  });
 
   const order = (changes: object = {}) => ({
     ...{ model: 'priced', prompt: `a harbor, ${++prompts}`, resolution: '1k' },
