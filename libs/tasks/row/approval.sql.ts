@@ -1,6 +1,6 @@
 import type { Queryable } from '#database/queryable.js';
 import type { QueueCaller } from '#queue/fair-order.js';
-import { ACCOUNT_WEIGHT, KEY_WEIGHT, ORIGINAL_KEY } from './task-columns.js';
+import { ACCOUNT_WEIGHT, ORIGINAL_KEY, TURN_KEY, TURN_WEIGHT } from './task-columns.js';
 import type { TaskError } from './task.js';
 
 /** One held task, and who decides about it. */
@@ -38,7 +38,7 @@ const APPROVE = {
       deadline_at = now() + (approval ->> 'deadlineMs')::float8 * interval '1 millisecond', approval = ${decided('approved')}
     WHERE ${STILL_HELD}
     RETURNING epoch, json_build_object('accountId', account_id, 'accountWeight', ${ACCOUNT_WEIGHT},
-      'originalKeyId', ${ORIGINAL_KEY}, 'weight', ${KEY_WEIGHT}) AS caller`,
+      'originalKeyId', ${TURN_KEY}, 'weight', ${TURN_WEIGHT}) AS caller`,
 };
 
 const REJECT = {
