@@ -8,6 +8,10 @@ const SHORTCUTS = [
   { keys: [COMMAND, 'K'], does: 'Go to a page, do something, or open a task by its ID' },
   { keys: ['?'], does: 'Show this list' },
   { keys: ['Shift', 'Click'], does: 'In the list of tasks: select all rows from the last selected one on' },
+  { keys: ['F'], does: 'In the gallery and on an open image: add to the favorites, or remove' },
+  { keys: ['X'], does: 'In the gallery: select or clear an image' },
+  { keys: ['← →'], does: 'In the gallery and on an open image: go to the one before or after' },
+  { keys: ['+ −'], does: 'On an open image: zoom; 0 shows all of it' },
   { keys: ['Esc'], does: 'Close a dialog or a menu' },
 ];
 

@@ -4,7 +4,7 @@ import { callsText } from './call-words.ts';
 
 const MINUTES = 60;
 const HALF = 14;
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const clock = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
 
 type Minute = RecentCalls['minutes'][number];
 

@@ -45,7 +45,7 @@ export function stepAt(time: string, by: TimeSpan['by']): { readonly from: strin
 export function stepLabel(time: string, by: TimeSpan['by']): string {
   return new Intl.DateTimeFormat(
     undefined,
-    by === 'hour' ? { hour: '2-digit', minute: '2-digit' } : { day: 'numeric', month: 'short', timeZone: 'UTC' },
+    by === 'hour' ? { hour: 'numeric', minute: '2-digit' } : { day: 'numeric', month: 'short', timeZone: 'UTC' },
   ).format(new Date(time));
 }
 

@@ -19,7 +19,7 @@ import { Empty, Trouble } from '../../parts/page.tsx';
 import { useNow } from '../../parts/use-now.ts';
 
 const count = (value: number): string => value.toLocaleString('en');
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const clock = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
 
 /** Queue, throughput and workers. */
 export function QueueState() {

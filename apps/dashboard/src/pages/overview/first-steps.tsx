@@ -9,6 +9,7 @@ import type { NewKey } from '../../api/types.ts';
 import { CodeTabs } from '../../parts/copy.tsx';
 import { fromNow } from '../../parts/format.ts';
 import { EXAMPLE, snippetsOf } from '../../parts/snippets.ts';
+import { lastUse } from './last-use.ts';
 
 const KeyForm = lazy(async () => ({ default: (await import('../keys/key-form.tsx')).KeyForm }));
 const KeySecret = lazy(async () => ({ default: (await import('../keys/key-secret.tsx')).KeySecret }));
@@ -29,10 +30,10 @@ export function FirstSteps() {
   const [dialog, setDialog] = useState<'create' | 'secret' | null>(null);
   const { data } = useQuery({
     ...keysQuery,
-    refetchInterval: ({ state }) => (firstUse(state.data?.data ?? []) === null ? WATCH_MS : false),
+    refetchInterval: ({ state }) => (lastUse((state.data?.data ?? []).filter(isFirst)) === null ? WATCH_MS : false),
   });
   const keys = (data?.data ?? []).filter(isFirst);
-  const usedAt = firstUse(keys);
+  const usedAt = lastUse(keys);
   const connected = providers.length > 0;
   const isDone = usedAt !== null && (connected || !operator);
   // Steps that were finished before the first visit are not shown; steps finished since then stay visible.
@@ -154,10 +155,6 @@ const isFirst = ({ created_by: creator, made_by: maker }: Key): boolean => creat
 const isFromSetup = ({ made_by: maker }: Key): boolean => maker === 'setup';
 const FROM_SETUP =
   'Darkroom created one at setup: npm start prints it. Create one for each of your apps on the Keys page.';
-
-function firstUse(keys: readonly Key[]): string | null {
-  return keys.filter(isFirst).find(({ last_used_at: used }) => used !== null)?.last_used_at ?? null;
-}
 
 function keyNames(names: readonly string[]): string {
   return names.length > 3 ? `${names.length} keys.` : `${names.join(', ')}.`;

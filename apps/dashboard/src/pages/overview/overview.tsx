@@ -92,9 +92,9 @@ function Today() {
             name="Median latency today (UTC)"
             value={
               <>
-                {duration(median)}
+                <span className="nowrap">{duration(median)}</span>
                 {waited !== null && (
-                  <Text span fz="xs" fw={400} c="dimmed" ml={6}>
+                  <Text span fz="xs" fw={400} c="dimmed" ml={6} className="nowrap">
                     waiting {duration(waited)}
                   </Text>
                 )}
