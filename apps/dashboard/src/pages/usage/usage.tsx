@@ -71,9 +71,7 @@ export function UsagePage() {
         error === null &&
         data !== undefined &&
         data.data.length > 0 &&
-        latency.data !== undefined && (
-          <Latency latency={latency.data} level={2} period="in this period" isToldInAll />
-        )}
+        latency.data !== undefined && <Latency latency={latency.data} level={2} period="in this period" isToldInAll />}
       <UsageBudgets since={data?.since ?? null} />
     </PageFrame>
   );
