@@ -188,7 +188,8 @@ const OPERATIONS = Object.entries(
     if ((security ?? []).length === 0) return [];
     const [tag = ''] = tags;
     const decides = /^\/v1\/tasks\/.*\/(?:approve|reject)$/.test(path) ? 'approve' : undefined;
-    const isOrder = /^\/v1\/tasks\/.*\/cancel$/.test(path) || (tag === 'Batches' && method !== 'get');
+    const endsTasks = path.startsWith('/v1/tasks') && (method === 'delete' || path.endsWith('/cancel'));
+    const isOrder = endsTasks || (tag === 'Batches' && method !== 'get');
     const group = decides ?? (isOrder ? 'images' : GROUPS[tag]);
     if (group === undefined) throw new Error(`Nobody said what ${path} is for`);
     return [{ method: method.toUpperCase(), path, group }];

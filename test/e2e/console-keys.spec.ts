@@ -44,6 +44,8 @@ describe('keys in the console', () => {
       polls_per_minute: null,
       tasks_in_flight: null,
       default_response_format: null,
+      keep_seconds: null,
+      approve_above: null,
       allow_pixel_size: null,
       submit_mode: 'sync',
       region: null,

@@ -301,6 +301,10 @@ describe('deleting tasks', () => {
     const done = [await generate('one', {}, { key }), await generate('two', {}, { key })].map(({ id }) => id);
     const theirs = (await generate('three', {}, { key: own })).id;
     const failed = (await generate('[[fault=moderation]]', {}, { key })).id;
+    const labels = { tags: ['draft'] };
+    const tagged = [await generate('four', labels, { key }), await generate('five', labels, { key: own })].map(
+      ({ id }) => id,
+    );
     const running = (
       await platform.call('/v1/images/generations/async', {
         body: { model: 'gpt-image-2', prompt: '[[latency=60s]]', resolution: '1k' },
@@ -332,6 +336,11 @@ describe('deleting tasks', () => {
     expect(await finished('before=1700000000', key)).toMatchObject({ deleted: 0 });
     expect(await finished('status=failed', key)).toMatchObject({ deleted: 1 });
     expect(await statusOf([...done, theirs, failed])).toEqual([200, 200, 200, 410]);
+    expect(await finished('tag=nothing', key)).toMatchObject({ deleted: 0 });
+    expect(await finished('tag=draft', own)).toMatchObject({ deleted: 1 });
+    expect(await statusOf([...done, theirs, ...tagged])).toEqual([200, 200, 200, 200, 410]);
+    expect(await finished('tag=draft', key)).toMatchObject({ deleted: 1 });
+    expect(await statusOf([...done, theirs, ...tagged])).toEqual([200, 200, 200, 410, 410]);
     expect(await finished('all=true', own)).toMatchObject({ deleted: 1 });
     expect(await statusOf([...done, theirs])).toEqual([200, 200, 410]);
     expect(await finished('all=true', key)).toMatchObject({ deleted: 3 });

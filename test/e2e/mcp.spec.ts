@@ -297,4 +297,25 @@ describe('the MCP server', () => {
     expect(wrong.facts.error).toMatchObject({ code: 'image_file_not_found', param: 'images[0]' });
     expect(startsOf(marker)).toBe(0);
   });
+
+  it('tells an agent that an image needs an approval, buys it once after that, and nothing once it is deleted', async () => {
+    const { key } = await platform.newKeyWithId({ approve_above_micros: 0 });
+    const approver = await platform.newKey({ scopes: ['approve'] });
+    const client = await connect(platform.url, 'modern', key);
+    const marker = newMarker();
+    const held = await generate(client, `a tower ${marker}`);
+    expect(held).toMatchObject({ isError: false, facts: { status: 'pending', phase: 'held' } });
+    expect(held.text).toContain('An owner or admin of the account has to approve it');
+    const { id = '' } = held.facts;
+    expect((await generate(client, `a tower ${marker}`)).facts.id).toBe(id);
+    expect(startsOf(marker)).toBe(0);
+    expect((await platform.call(`/v1/tasks/${id}/approve`, { method: 'POST', key: approver })).status).toBe(200);
+    const isDone = async () =>
+      (await callTool(client, 'get_image', { id, wait_seconds: 5 })).facts.status === 'completed';
+    expect(await waitUntil(isDone, { timeoutMs: 60_000 })).toBe(true);
+    expect(startsOf(marker)).toBe(1);
+    expect((await platform.call(`/v1/tasks/${id}`, { method: 'DELETE', key })).status).toBe(200);
+    const gone = await callTool(client, 'get_image', { id });
+    expect(gone).toMatchObject({ isError: true, facts: { error: { code: 'task_deleted' } } });
+  });
 });

@@ -80,8 +80,8 @@ describe('the migrated database and schema.prisma', () => {
         'charges',
         'chat_reserves',
         'chat_usage',
-        'erasures',
         'end_user_secrets',
+        'erasures',
       ],
       ...[
         'grouped_usage',

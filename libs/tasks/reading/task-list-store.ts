@@ -6,7 +6,7 @@ import { PrismaService } from '#database/prisma.service.js';
 import { RANKED_COLUMNS, toRanked } from '../row/task-columns.js';
 import { isRanking, ranked, RANKINGS, type RankedTask, type Ranking } from '../row/ranked-tasks.js';
 import { facetCounts, type FacetCount } from '../row/task-facets.sql.js';
-import { labeledTasks, type TaskLabel } from '../row/task-labels.sql.js';
+import { labeledTasks, labelOf, type TaskLabel } from '../row/task-labels.sql.js';
 import { endedTasksOf, tasksOf } from '../row/task-scope.js';
 import type { OwnTasks, TaskScope, TaskSummary } from '../row/task.js';
 import { phasesOf, type PendingState, type TaskStatus } from '../row/task-status.js';
@@ -317,12 +317,6 @@ function summed(counts: readonly FacetCount[], nameOf: (count: FacetCount) => st
   return [...sums]
     .map(([name, count]) => ({ name, count }))
     .sort((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1));
-}
-
-/** The label that a query looks in: of an end user and a tag, the former has fewer tasks. */
-function labelOf({ endUser, tag }: Pick<TaskListQuery, 'endUser' | 'tag'>): TaskLabel | undefined {
-  if (endUser !== undefined) return { kind: 'end_user', name: endUser };
-  return tag === undefined ? undefined : { kind: 'tag', name: tag };
 }
 
 /** Whether nothing but one label, the time and the order decide. */

@@ -6,6 +6,18 @@ export interface TaskLabel {
   readonly name: string;
 }
 
+/** The label that a query looks in: of an end user and a tag, the former has fewer tasks. */
+export function labelOf({
+  endUser,
+  tag,
+}: {
+  readonly endUser?: string | undefined;
+  readonly tag?: string | undefined;
+}): TaskLabel | undefined {
+  if (endUser !== undefined) return { kind: 'end_user', name: endUser };
+  return tag === undefined ? undefined : { kind: 'tag', name: tag };
+}
+
 /** Which of an account's tasks with a label to read. */
 export interface LabeledTasks extends TaskLabel {
   readonly accountId: string;

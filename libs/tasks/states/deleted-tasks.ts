@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { decodeTime } from 'ulid';
-import { definedFields } from '#database/prisma-values.js';
+import { definedFields, inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { ownerOfKey, resultKey, RESULT_EXTENSIONS, thumbnailKey } from '#storage/object-key.js';
 import {
@@ -16,6 +16,7 @@ import {
 } from '../row/delete-task.sql.js';
 import { sentKeys, toImages } from '../row/task-columns.js';
 import type { TaskScope } from '../row/task.js';
+import { labeledTasks, labelOf } from '../row/task-labels.sql.js';
 import { tasksOf } from '../row/task-scope.js';
 import type { TaskStatus } from '../row/task-status.js';
 import { TasksConfig } from '../row/tasks.config.js';
@@ -54,6 +55,8 @@ export interface ErasureFilter {
   /** Only tasks created before this time. */
   readonly before: Date;
   readonly status?: TaskStatus | undefined;
+  readonly endUser?: string | undefined;
+  readonly tag?: string | undefined;
 }
 
 /** A page of tasks to delete, newest first. */
@@ -93,11 +96,27 @@ export class DeletedTasks {
   /** Tasks of a scope that match and were not deleted. `cursor`: `next` of the page before. */
   async matching(
     { accountId, own }: TaskScope,
-    { before, status }: ErasureFilter,
+    filter: ErasureFilter,
     cursor: string | null,
     limit: number,
   ): Promise<MatchingTasks> {
+    const { before, status, endUser, tag } = filter;
     const [time = '', after = ''] = cursor?.split(' ') ?? [];
+    const label = labelOf(filter);
+    if (label !== undefined) {
+      const place = cursor === null ? undefined : { id: after, createdAt: new Date(time) };
+      const page = { accountId, ...label, since: undefined, until: before, after: place, order: 'newest' } as const;
+      const labeled = await labeledTasks(this.prisma.pool, page, limit);
+      const where = {
+        ...definedFields({ accountId, status, endUser }),
+        ...(tag !== undefined && { tags: { has: tag } }),
+        id: { in: inList(labeled.map(({ id }) => id)) },
+        deletedAt: null,
+        ...tasksOf(own),
+      };
+      const rows = await this.prisma.task.findMany({ where, select: FOUND });
+      return { tasks: rows.map(foundTask), next: nextOf(labeled, limit) };
+    }
     const begun = cursor !== null && { createdAt: new Date(time), id: { gte: after } };
     const rows = await this.prisma.task.findMany({
       where: {
@@ -109,13 +128,9 @@ export class DeletedTasks {
       },
       orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
       take: limit,
-      select: { id: true, createdAt: true, status: true },
+      select: FOUND,
     });
-    const last = rows.at(-1);
-    return {
-      tasks: rows.map(({ id, status: now }) => ({ id, isPending: now === 'pending' })),
-      next: last === undefined || rows.length < limit ? null : `${last.createdAt.toISOString()} ${last.id}`,
-    };
+    return { tasks: rows.map(foundTask), next: nextOf(rows, limit) };
   }
 
   /** A page of deleted tasks whose objects may still exist, oldest first. */
@@ -179,6 +194,18 @@ export class DeletedTasks {
   async isDeleted(id: string): Promise<boolean> {
     return (await this.prisma.task.count({ where: { id, deletedAt: { not: null } } })) === 1;
   }
+}
+
+const FOUND = { id: true, createdAt: true, status: true } as const;
+
+function foundTask({ id, status }: { readonly id: string; readonly status: string }): MatchingTasks['tasks'][number] {
+  return { id, isPending: status === 'pending' };
+}
+
+/** The place of a page's last row; null: the page is the last one. */
+function nextOf(rows: readonly { readonly id: string; readonly createdAt: Date }[], limit: number): string | null {
+  const last = rows.at(-1);
+  return last === undefined || rows.length < limit ? null : `${last.createdAt.toISOString()} ${last.id}`;
 }
 
 /**

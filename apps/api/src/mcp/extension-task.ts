@@ -51,15 +51,24 @@ export function createdTask(task: TaskSummary, expiresAt: number): CallToolResul
 
 /** What all states have. `expiresAt`: as above. */
 export function extensionTask(task: TaskSummary, expiresAt: number): ExtensionTask {
-  const { id, createdAt, finishedAt, phase, progress, status } = task;
+  const { id, createdAt, finishedAt } = task;
   return {
     taskId: id,
-    statusMessage: isFinal(status) ? status : `${phase}, ${progress} %`,
+    statusMessage: messageOf(task),
     createdAt: createdAt.toISOString(),
     lastUpdatedAt: (finishedAt ?? new Date()).toISOString(),
     ttlMs: Math.max(0, expiresAt * 1_000 - createdAt.getTime()),
     pollIntervalMs: POLL_INTERVAL_MS,
   };
+}
+
+/**
+ * A task that waits for an approval is working as others are: `input_required` would ask its own client, which may not
+ * approve what it ordered.
+ */
+function messageOf({ phase, progress, status }: TaskSummary): string {
+  if (isFinal(status)) return status;
+  return phase === 'held' ? 'waiting for the approval of an owner or admin' : `${phase}, ${progress} %`;
 }
 
 /** Throws the protocol's error for a client that does not know tasks. */

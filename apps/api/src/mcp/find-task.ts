@@ -3,14 +3,17 @@ import { AppError } from '#contract/app-error.js';
 import { unavailable } from '#contract/unavailable.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import { isTaskId } from '#tasks/row/task-id.js';
-import type { TaskScope, TaskSummary } from '#tasks/row/task.js';
+import { isDeleted, taskDeleted, type TaskScope, type TaskSummary } from '#tasks/row/task.js';
 
 /** Finds the tasks that a tool names. */
 @Injectable()
 export class FindTask {
   constructor(private readonly tasks: TaskStore) {}
 
-  /** Throws the same AppError `task_not_found` for an unknown task and for one that the caller may not see. */
+  /**
+   * Throws the same AppError `task_not_found` for an unknown task and for one that the caller may not see, and
+   * `task_deleted` for a deleted one.
+   */
   async named(
     scope: TaskScope,
     id: unknown,
@@ -20,6 +23,7 @@ export class FindTask {
       throw new AppError('missing_required_parameter', "Missing required parameter: 'id'.", { param: 'id' });
     const found = typeof id === 'string' && isTaskId(id) ? await lookUp(id).catch(unreadable) : undefined;
     if (found === undefined) throw new AppError('task_not_found', 'Task not found.', { param: 'id' });
+    if (isDeleted(found)) throw taskDeleted(found.id);
     return found;
   }
 }

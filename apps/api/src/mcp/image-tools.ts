@@ -48,8 +48,9 @@ export class ImageTools {
   async order(order: OrderCall, onProgress: OnProgress): Promise<CallToolResult> {
     const { call, args } = order;
     const accepted = await this.accepted(order);
-    const ended = await this.settled(accepted, call, onProgress);
     const { task, attached, ignored } = accepted;
+    // Its approval may take hours.
+    const ended = task.phase === 'held' ? undefined : await this.settled(accepted, call, onProgress);
     if (ended === undefined) return this.results.pending(task, { attached, ignored });
     this.marks.watch(call.reply, accepted);
     return await this.results.ended(ended, call, { attached, ignored, full: args['full'] === true });

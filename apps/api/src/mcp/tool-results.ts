@@ -57,8 +57,12 @@ export class ToolResults {
 
   /** A task that has not ended. */
   pending(task: TaskSummary, ordering: Ordering): CallToolResult {
-    const { id } = task;
-    const text = `The image is not ready yet. Call get_image with the id ${id}. Do not order it again: it would not be ready sooner.`;
+    const { id, phase } = task;
+    const state =
+      phase === 'held'
+        ? 'The image costs more than may be spent without an approval. An owner or admin of the account has to approve it in the console: tell your user.'
+        : 'The image is not ready yet.';
+    const text = `${state} Call get_image with the id ${id}. Do not order it again: it would not be ready sooner.`;
     return answer(text, { ...this.factsOf(task), ...factsOfOrdering(ordering) });
   }
 

@@ -164,6 +164,8 @@ export function DescribeDeleteMany(): MethodDecorator {
       description: 'Only tasks created before this Unix time, in seconds.',
     }),
     ApiQuery({ name: 'status', required: false, enum: TASK_STATUSES }),
+    ApiQuery({ name: 'end_user', required: false, description: 'Only tasks of this end user.' }),
+    ApiQuery({ name: 'tag', required: false, description: 'Only tasks with this tag.' }),
     ApiQuery({ name: 'all', required: false, enum: ['true'] }),
     ApiResponse({ status: 202, type: TaskErasureView, headers: REQUEST_ID_HEADER }),
     DescribeErrors(400, 429),
