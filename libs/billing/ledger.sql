@@ -427,8 +427,9 @@ BEGIN
         CASE WHEN NEW."status" IN ('completed', 'cancelled')
             THEN COALESCE((NEW."cost" ->> 'settled')::bigint, (NEW."cost" ->> 'reserved')::bigint, 0) ELSE 0 END,
         COALESCE((NEW."usage" ->> 'input_tokens')::bigint, 0), COALESCE((NEW."usage" ->> 'output_tokens')::bigint, 0),
-        CASE WHEN NEW."status" = 'completed'
-            THEN round(EXTRACT(EPOCH FROM NEW."finished_at" - NEW."created_at") * 1000)::bigint END,
+        -- A task has its time from its approval, if it needed one; a batch's line waits for others by intention.
+        CASE WHEN NEW."status" = 'completed' AND NEW."batch_id" IS NULL THEN round(EXTRACT(EPOCH FROM NEW."finished_at"
+            - COALESCE((NEW."approval" ->> 'decidedAt')::timestamptz, NEW."created_at")) * 1000)::bigint END,
         NEW."end_user", NEW."tags");
     RETURN NULL;
 END;

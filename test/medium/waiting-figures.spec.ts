@@ -87,5 +87,23 @@ describe('figures of waits', () => {
       ...{ tasks: 0, total: none, waiting: none, provider: none, saving: none },
     });
     expect((await figures.latency({ ...span, accountId: 'acct_other' })).tasks).toBe(0);
+    // The hours before an approval are nobody's latency, nor are those of a batch behind other requests.
+    await set(id, `approval = jsonb_build_object('decidedAt', $2::timestamptz)`, [new Date(at(5))]);
+    expect(await figures.latency(span)).toMatchObject({ total: both(10_000), waiting: both(4_000) });
+    await set(id, `batch_id = $2`, ['batch_1']);
+    expect((await figures.latency(span)).tasks).toBe(0);
+  });
+
+  it('leave out of usage what a task waited for its approval, and how long a batch took', async () => {
+    const end = async (more: string): Promise<unknown> => {
+      const { id } = await insert();
+      const done = `status = 'completed', phase = 'done', created_at = now() - interval '1 hour', finished_at = now()`;
+      await set(id, `${done}, images = '[{}]', ${more}`, []);
+      const { rows } = await room.sql('SELECT latency_ms::int AS ms FROM usage_changes WHERE reference = $1', [id]);
+      return (rows[0] as { ms: number | null }).ms;
+    };
+    expect(await end('attempt = 1')).toBe(3_600_000);
+    expect(await end(`approval = jsonb_build_object('decidedAt', now() - interval '4 seconds')`)).toBe(4_000);
+    expect(await end(`batch_id = 'batch_1'`)).toBeNull();
   });
 });

@@ -20,7 +20,7 @@ export interface Percentiles {
   readonly p95: number | null;
 }
 
-/** Where the time of completed tasks went, from acceptance to completion. */
+/** Where the time of completed tasks went, from acceptance, or approval, to completion; without lines of batches. */
 export interface LatencySplit {
   /** How many tasks were measured. */
   readonly tasks: number;
@@ -47,8 +47,8 @@ const split = (name: string, chosen: string) => ({
     (part) => `percentile_cont(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY ${part}) AS ${part}`,
   ).join(', ')}
     FROM (SELECT total, GREATEST(0, total - called) AS waiting, GREATEST(0, called - saving) AS provider, saving
-      FROM (SELECT ${ms('created_at', 'finished_at')} AS total, calls FROM tasks
-        WHERE status = 'completed' AND ${chosen} LIMIT ${MAX_MEASURED}) AS newest,
+      FROM (SELECT ${ms(`COALESCE((approval ->> 'decidedAt')::timestamptz, created_at)`, 'finished_at')} AS total, calls FROM tasks
+        WHERE status = 'completed' AND batch_id IS NULL AND ${chosen} LIMIT ${MAX_MEASURED}) AS newest,
       LATERAL (SELECT sum(${ms(`(call ->> 'startedAt')::timestamptz`, `(call ->> 'endedAt')::timestamptz`)}) AS called,
           COALESCE(sum((call ->> 'storingMs')::float8), 0) AS saving
         FROM jsonb_array_elements(calls) AS call WHERE call ->> 'outcome' <> 'not_called') AS parts

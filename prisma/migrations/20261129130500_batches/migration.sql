@@ -48,3 +48,24 @@ CREATE TABLE "batch_lines" (
 );
 -- A batch of 50,000 lines is not walked through at each step.
 CREATE INDEX "batch_lines_unfinished" ON "batch_lines"("batch_id", "state", "line") WHERE "state" <> 'ended';
+
+-- Usage of an ended task. In `charges`, a task counts in the month of its reserve; in usage, in the hour of its acceptance.
+CREATE OR REPLACE FUNCTION "tasks_usage"() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO "usage_changes" ("reference", "kind", "account_id", "api_key_id", "model", "provider", "outcome", "currency",
+        "created_at", "images", "spend_micros", "input_tokens", "output_tokens", "latency_ms", "end_user", "tags")
+    VALUES (NEW."id", 'image', NEW."account_id", NEW."api_key_id", NEW."model", COALESCE(NEW."provider", ''), NEW."status",
+        CASE WHEN NEW."cost" IS NOT NULL AND NEW."status" IN ('completed', 'cancelled')
+                AND COALESCE(NEW."cost" ->> 'settled', NEW."cost" ->> 'reserved') IS NULL THEN 'XXX'
+            ELSE COALESCE(NEW."cost" ->> 'currency', '') END, NEW."created_at",
+        CASE WHEN NEW."status" = 'completed' THEN GREATEST(jsonb_array_length(NEW."images"), 1) ELSE 0 END,
+        CASE WHEN NEW."status" IN ('completed', 'cancelled')
+            THEN COALESCE((NEW."cost" ->> 'settled')::bigint, (NEW."cost" ->> 'reserved')::bigint, 0) ELSE 0 END,
+        COALESCE((NEW."usage" ->> 'input_tokens')::bigint, 0), COALESCE((NEW."usage" ->> 'output_tokens')::bigint, 0),
+        -- A task has its time from its approval, if it needed one; a batch's line waits for others by intention.
+        CASE WHEN NEW."status" = 'completed' AND NEW."batch_id" IS NULL THEN round(EXTRACT(EPOCH FROM NEW."finished_at"
+            - COALESCE((NEW."approval" ->> 'decidedAt')::timestamptz, NEW."created_at")) * 1000)::bigint END,
+        NEW."end_user", NEW."tags");
+    RETURN NULL;
+END;
+$$;
