@@ -92,9 +92,9 @@ function Today() {
             name="Median latency today (UTC)"
             value={
               <>
-                <span className="nowrap">{duration(median)}</span>
+                <span className="nowrap">{duration(median)}</span>{' '}
                 {waited !== null && (
-                  <Text span fz="xs" fw={400} c="dimmed" ml={6} className="nowrap">
+                  <Text span fz="xs" fw={400} c="dimmed" className="nowrap">
                     waiting {duration(waited)}
                   </Text>
                 )}
