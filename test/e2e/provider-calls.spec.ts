@@ -143,8 +143,10 @@ models:
   });
 
   it('lets a waiting task through at once when an operator says so, and goes on when that succeeds', async () => {
-    // The task has come back after its own delay, and waits for the end of the pause.
-    expect(await waitUntil(async () => (await redis.zcard(`${prefix}:gate:first:waits`)) === 1, WAIT)).toBe(true);
+    // The task has come back after its own delay, and waits for the end of the pause: first in line, then with its job.
+    const isWaiting = async (): Promise<boolean> =>
+      (await redis.zcard(`${prefix}:gate:first:waits`)) === 1 && (await redis.zcard(`${prefix}:images:delayed`)) === 1;
+    expect(await waitUntil(isWaiting, WAIT)).toBe(true);
     first.script(image(await plainImage(1024, 1024)));
     expect(await ada.ask('/providers/first/try', { method: 'POST' })).toEqual({ paused: true, waiting: 1 });
     const isDone = async (): Promise<boolean> => {
