@@ -48,11 +48,15 @@ export async function expectNoDataLoss(platform: Platform, storm: string): Promi
   await waitUntil(async () => (await tasks()).every(({ status }) => status !== 'pending'), { timeoutMs: 60_000 });
   const ended = await tasks();
   expect(ended.filter(({ status }) => status === 'pending')).toEqual([]);
-  const referenced = ended.flatMap(({ inputs, mask }) => [...inputs, ...(mask === null ? [] : [mask])]);
-  const expected = referenced.flatMap(({ key, deleted }) => (deleted ? [] : (key ?? []))).sort();
-  // Uploads of callers that hung up are deleted shortly afterwards.
+  // Uploads of callers that hung up are deleted shortly afterwards, and those of failed tasks shortly after their end.
   let stored: string[] = [];
-  const areSame = async (): Promise<boolean> => isDeepStrictEqual((stored = await storedInputs(platform)), expected);
+  let expected: string[] = [];
+  const areSame = async (): Promise<boolean> => {
+    const referenced = (await tasks()).flatMap(({ inputs, mask }) => [...inputs, ...(mask === null ? [] : [mask])]);
+    expected = referenced.flatMap(({ key, deleted }) => (deleted ? [] : (key ?? []))).sort();
+    stored = await storedInputs(platform);
+    return isDeepStrictEqual(stored, expected);
+  };
   await waitUntil(areSame, { timeoutMs: 20_000 });
   expect(stored).toEqual(expected);
 }

@@ -209,7 +209,7 @@ export function DescribeReceiptKeys(): MethodDecorator {
       ...PUBLIC,
     }),
     ApiResponse({ status: 200, type: ReceiptKeys, headers: REQUEST_ID_HEADER }),
-    DescribeErrors(500),
+    DescribeErrors(405, 500),
   );
 }
 
