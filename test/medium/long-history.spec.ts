@@ -132,7 +132,7 @@ describe(`a history of ${TASKS} tasks`, () => {
     const sum = (groups: readonly { readonly count: number }[]) =>
       groups.reduce((total, { count }) => total + count, 0);
     const { rows } = await database.pool.query<{ count: number }>(
-      `SELECT count(*)::int FROM tasks WHERE status = 'failed'`,
+      `SELECT count(*)::int FROM tasks WHERE status = 'failed' AND deleted_at IS NULL`,
     );
     expect([sum(all.groups), all.hasMore]).toEqual([rows[0]!.count, false]);
     const few = await failed.groups(since, 100);
