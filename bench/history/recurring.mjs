@@ -30,6 +30,7 @@ import { DeliveryRecords } from '#notifications/deliveries/delivery-records.js';
 import { DeliveryTransitions } from '#notifications/deliveries/delivery-transitions.js';
 import { NewDeliveries } from '#notifications/deliveries/new-deliveries.js';
 import { EndpointStore } from '#notifications/endpoint-store.js';
+import { recurringErasures } from './recurring-erasures.mjs';
 import { recurringLogs } from './recurring-logs.mjs';
 import { recurringOpen } from './recurring-open.mjs';
 import { recurringRetention } from './recurring-retention.mjs';
@@ -81,6 +82,8 @@ export async function recurring(database, room, { tasks, accountId }) {
     secretsConfig,
     redis,
     redisConfig,
+    tasksConfig,
+    events,
     keyId: 'key_1',
     intake: new TaskIntake(database, inserts, keyed, equal, departed),
     departed,
@@ -104,6 +107,7 @@ export async function recurring(database, room, { tasks, accountId }) {
     ...recurringOpen(context, places),
     ...repairsOf(context, places),
     ...recurringRetention(context),
+    ...recurringErasures(context, places),
   ];
 }
 

@@ -233,8 +233,9 @@ export class ImageOptions {
     min: MIN_KEPT_SECONDS,
     max: MAX_KEPT_SECONDS,
     description:
-      'Delete the task, with its prompt and images, this many seconds after its acceptance, or at its end if that is later. Default: ' +
-      'that of the API key or the account. Images and tasks are never kept longer than the deployment keeps them.',
+      'Delete the task, with its prompt and images, this many seconds after its acceptance, but as long after its end as with ' +
+      '`store: false` if that is later. Default: that of the API key or the account. Images and tasks are never kept longer ' +
+      'than the deployment keeps them.',
   })
   expires_after?: number;
 }

@@ -14,9 +14,9 @@ import { Logger } from '#telemetry/logger.js';
 /** Tasks that are deleted at a time; of one request in one round, so that others get their turn. */
 const BATCH = 200;
 const BATCHES_PER_ROUND = 25;
-/** Unfinished requests of an account, and those that one round looks at. */
+/** Unfinished requests of an account, and those that are read at a time. */
 const MAX_OPEN = 20;
-const MOST = 100;
+const REQUESTS = 100;
 
 /** The filter as its row holds it: times in ms since 1970. */
 type StoredFilter = Omit<ErasureFilter, 'before'> & { readonly before: number };
@@ -55,29 +55,48 @@ export class EraseMatching {
   async find({ accountId, own }: TaskScope, id: string): Promise<TaskErasureView | undefined> {
     const row = await this.prisma.erasure.findUnique({ where: { id, accountId } });
     if (row === null) return undefined;
-    if (own !== undefined && JSON.stringify(scopeOf(own)) !== JSON.stringify(row.scope)) return undefined;
+    if (own !== undefined && !covers(own, ownOf(row))) return undefined;
     const { selectedAt } = row;
     if (selectedAt === null) return viewOf(row, true);
     const where = { accountId, deletedAt: { lte: selectedAt }, erasedAt: null };
     return viewOf(row, (await this.prisma.taskErasure.count({ where })) > 0);
   }
 
-  /** One round over all unfinished requests. Throws when the database fails; the next round continues. */
+  /**
+   * One round over all unfinished requests: one that fails keeps none of the others. Throws when the database fails; the
+   * next round continues.
+   */
   async run(): Promise<void> {
-    const rows = await this.prisma.erasure.findMany({
-      where: { selectedAt: null },
-      orderBy: { id: 'asc' },
-      take: MOST,
-    });
-    for (const row of rows) await this.walk(row);
+    let page: StoredErasure[] = [];
+    do {
+      page = await this.prisma.erasure.findMany({
+        where: { selectedAt: null, id: { gt: page.at(-1)?.id ?? '' } },
+        orderBy: { id: 'asc' },
+        take: REQUESTS,
+      });
+      for (const row of page) await this.tryToWalk(row);
+    } while (page.length === REQUESTS);
     const keptMs = this.config.taskRetentionHours * 3_600_000;
     await this.prisma.erasure.deleteMany({ where: { selectedAt: { lt: new Date(Date.now() - keptMs) } } });
   }
 
+  /** Since when the oldest unfinished request waits; undefined when there is none. */
+  async dueSince(): Promise<Date | undefined> {
+    const oldest = await this.prisma.erasure.findFirst({ where: { selectedAt: null }, orderBy: { id: 'asc' } });
+    return oldest?.createdAt;
+  }
+
+  private async tryToWalk(row: StoredErasure): Promise<void> {
+    try {
+      await this.walk(row);
+    } catch (error) {
+      this.logger.warn('erasure.not_walked', { accountId: row.accountId, error });
+    }
+  }
+
   private async walk(row: StoredErasure): Promise<void> {
-    const { own } = row.scope as { readonly own: OwnTasks | null };
     const { before, ...filter } = row.filter as StoredFilter;
-    const scope = { accountId: row.accountId, own: own ?? undefined };
+    const scope = { accountId: row.accountId, own: ownOf(row) ?? undefined };
     let { cursor } = row;
     for (let batch = 0; batch < BATCHES_PER_ROUND; batch++) {
       const page = await this.tasks.matching(scope, { ...filter, before: new Date(before) }, cursor, BATCH);
@@ -108,6 +127,17 @@ interface StoredErasure {
 
 function scopeOf(own: OwnTasks | undefined): { own: OwnTasks | null } {
   return { own: own === undefined ? null : { keyIds: own.keyIds, personId: own.personId } };
+}
+
+function ownOf({ scope }: Pick<StoredErasure, 'scope'>): OwnTasks | null {
+  return (scope as { readonly own: OwnTasks | null }).own;
+}
+
+/** Whether a reader sees all tasks of a request: a rotation has given it more keys than it had. */
+function covers({ personId, keyIds }: OwnTasks, requested: OwnTasks | null): boolean {
+  if (requested === null) return false;
+  if (requested.personId !== null && requested.personId !== personId) return false;
+  return requested.keyIds.every((id) => keyIds.includes(id));
 }
 
 function viewOf(

@@ -16,8 +16,8 @@ const BATCH = 200;
 const AT_ONCE = 8;
 
 /**
- * Erases what a deleted task's row only names: images, thumbnails, reference images, and uploads that no other task
- * names. Every step may be repeated, so another process finishes what one has begun.
+ * Erases what a deleted task's row only names: images, thumbnails, reference images, and uploads that nothing else
+ * needs. Every step may be repeated, so another process finishes what one has begun.
  */
 @Injectable()
 export class EraseTasks {
@@ -50,7 +50,7 @@ export class EraseTasks {
     await eraseDeliveries(this.prisma, id);
     await this.tasks.forgetInputs(id);
     for (const key of found.keys) await this.store.delete(key);
-    const uploads = await this.unusedUploads(found.uploads, found.accountId, id);
+    const uploads = await this.unused(found.uploads, found.accountId, id);
     for (const key of uploads) await this.store.delete(key);
     await this.uploads.remove(uploads.map((key) => ownerOfKey(key).id));
     if (!found.isFinal) return false;
@@ -74,10 +74,10 @@ export class EraseTasks {
     }
   }
 
-  private async unusedUploads(keys: readonly string[], accountId: string, taskId: string): Promise<string[]> {
+  private async unused(keys: readonly string[], accountId: string, taskId: string): Promise<string[]> {
     const unused: string[] = [];
     for (const key of new Set(keys)) {
-      if (!(await this.tasks.isUploadNamed(accountId, key, taskId))) unused.push(key);
+      if (await this.tasks.isUploadUnused(accountId, key, taskId)) unused.push(key);
     }
     return unused;
   }

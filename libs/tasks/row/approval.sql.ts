@@ -26,16 +26,26 @@ export interface RejectedRow {
 /** Of two decisions, the second finds no row, and neither does one that comes after the deadline. */
 const STILL_HELD = `id = $1 AND account_id = $2 AND status = 'pending' AND phase = 'held' AND deadline_at > now()`;
 
+/**
+ * How long an approved task waits for the equal request that gets its image, from its end: its first one was refused, so
+ * whoever sent it has to come back.
+ */
+const WAITS_FOR_EQUAL_MS = 86_400_000;
+
 /** `decision` and `reason` are SQL. */
 function decided(decision: string, reason = 'NULL'): string {
   return `approval || jsonb_strip_nulls(jsonb_build_object('decision', '${decision}', 'decidedAt', now(), 'decidedBy', $3::text,
       'reason', ${reason}))`;
 }
 
+// Its lifetime, too, begins with its approval.
 const APPROVE = {
   name: 'task_approve',
   text: `UPDATE tasks SET phase = 'queued', epoch = epoch + 1, next_try_at = now(),
-      deadline_at = now() + (approval ->> 'deadlineMs')::float8 * interval '1 millisecond', approval = ${decided('approved')}
+      deadline_at = now() + (approval ->> 'deadlineMs')::float8 * interval '1 millisecond', approval = ${decided('approved')},
+      expires_at = expires_at + (now() - created_at),
+      kept_after_end_ms = CASE WHEN asynchronous OR kept_after_end_ms IS NULL THEN kept_after_end_ms
+        ELSE GREATEST(kept_after_end_ms, ${WAITS_FOR_EQUAL_MS}) END
     WHERE ${STILL_HELD}
     RETURNING epoch, json_build_object('accountId', account_id, 'accountWeight', ${ACCOUNT_WEIGHT},
       'originalKeyId', ${TURN_KEY}, 'weight', ${TURN_WEIGHT}) AS caller`,
@@ -72,7 +82,7 @@ const FIND_WANTED = {
   name: 'task_find_approval',
   text: `UPDATE tasks SET attached_by = $3 WHERE id = (SELECT id FROM tasks
       WHERE fingerprint = $1 AND api_key_id = $2 AND approval IS NOT NULL AND NOT asynchronous AND NOT cost_told
-        AND delivered_at IS NULL AND (status = 'pending' OR status = 'completed' AND finished_at > now() - interval '24 hours')
+        AND delivered_at IS NULL AND (status = 'pending' OR status = 'completed' AND finished_at > now() - ${WAITS_FOR_EQUAL_MS} * interval '1 millisecond')
       ORDER BY created_at DESC, id DESC LIMIT 1)
     RETURNING id`,
 };

@@ -9,7 +9,8 @@ const KEPT_OPTIONS = [
 /** An object of the store, without what the request called it. */
 const objectOf = (input: string): string => `jsonb_build_object('kind', 'object', 'key', ${input} -> 'key',
     'bytes', ${input} -> 'bytes', 'param', '')`;
-const isStored = (input: string): string => `${input} ->> 'kind' = 'object' AND NOT ${input} ? 'deleted'`;
+/** Also one that the row calls deleted: the store may have failed then (DropInputs). */
+const isStored = (input: string): string => `${input} ->> 'kind' = 'object'`;
 
 /**
  * All that somebody wrote goes with the mark, in one statement: no later moment can find it. What names objects stays
@@ -19,6 +20,7 @@ const DELETE = `WITH locked AS MATERIALIZED (SELECT id FROM tasks WHERE id = ANY
   deleted AS (
     UPDATE tasks SET deleted_at = now(), objects_deleted_at = COALESCE(objects_deleted_at, now()), favorited_at = NULL,
       prompt = '', callback_url = NULL, error = NULL, warnings = NULL, provider_job_id = NULL, fingerprint = NULL, trace_parent = NULL,
+      approval = approval - 'reason',
       options = (SELECT COALESCE(jsonb_object_agg(key, value), '{}') FROM jsonb_each(options) WHERE key = ANY($2)),
       inputs = (SELECT COALESCE(jsonb_agg(${objectOf('input')}), '[]') FROM jsonb_array_elements(inputs) AS input WHERE ${isStored('input')}),
       mask = CASE WHEN ${isStored('mask')} THEN ${objectOf('mask')}
@@ -58,10 +60,13 @@ export interface TaskToErase {
   readonly mask: unknown;
   /** Milliseconds since it ended. */
   readonly endedMs: number;
+  /** Nobody asked for it: its lifetime was over, or it was not to be stored. */
+  readonly isByItself: boolean;
 }
 
 const TO_ERASE = `SELECT id, tasks.account_id AS "accountId", status, attempt, COALESCE((options ->> 'n')::int, 1) AS n, images, inputs, mask,
-    COALESCE(EXTRACT(EPOCH FROM now() - finished_at) * 1000, 0)::float8 AS "endedMs"
+    COALESCE(EXTRACT(EPOCH FROM now() - finished_at) * 1000, 0)::float8 AS "endedMs",
+    COALESCE(due_at <= task_erasures.deleted_at, false) AS "isByItself"
   FROM task_erasures JOIN tasks ON id = task_id`;
 
 /** The task, if it was deleted and its objects may still exist. */
@@ -95,20 +100,29 @@ export async function markErased(database: Queryable, id: string, contents: Eras
   await database.query(text, [id, JSON.stringify(contents)]);
 }
 
+/** The first of the keys that rotations replaced by this one. */
+const originalOf = (keyId: string): string =>
+  `COALESCE((SELECT original_key_id FROM api_keys WHERE api_keys.id = ${keyId}), ${keyId})`;
+
 /**
- * Whether another task of the account that was not deleted names an upload. Tasks from before the upload can't, so this
- * reads a part of the account's index.
+ * Whether a deleted task is the last one that needs an upload: it was made with the task's key, no other task of the account
+ * that was not deleted names it, and no batch is in progress, whose lines are not known. Tasks from before the upload
+ * can't name it, so this reads a part of the account's index. An upload without a row has expired.
  */
-export async function isUploadNamed(
+export async function isUploadUnused(
   database: Queryable,
-  upload: { readonly accountId: string; readonly key: string; readonly since: Date },
-  exceptId: string,
+  upload: { readonly id: string; readonly accountId: string; readonly key: string; readonly since: Date },
+  taskId: string,
 ): Promise<boolean> {
-  const text = `SELECT 1 FROM tasks WHERE account_id = $1 AND created_at >= $2 AND id <> $3 AND deleted_at IS NULL
-      AND (inputs @> jsonb_build_array(jsonb_build_object('key', $4::text)) OR mask ->> 'key' = $4 OR mask -> 'of' ->> 'key' = $4)
-    LIMIT 1`;
-  const { rows } = await database.query(text, [upload.accountId, upload.since, exceptId, upload.key]);
-  return rows.length > 0;
+  const text = `SELECT
+      NOT EXISTS (SELECT 1 FROM batches WHERE account_id = $1 AND ended_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM uploads JOIN tasks ON tasks.id = $3
+        WHERE uploads.id = $5 AND ${originalOf('uploads.api_key_id')} <> ${originalOf('tasks.api_key_id')})
+      AND NOT EXISTS (SELECT 1 FROM tasks WHERE account_id = $1 AND created_at >= $2 AND id <> $3 AND deleted_at IS NULL
+        AND (inputs @> jsonb_build_array(jsonb_build_object('key', $4::text)) OR mask ->> 'key' = $4 OR mask -> 'of' ->> 'key' = $4))
+      AS "isUnused"`;
+  const values = [upload.accountId, upload.since, taskId, upload.key, upload.id];
+  return (await database.query<{ isUnused: boolean }>(text, values)).rows[0]?.isUnused === true;
 }
 
 /** Ended tasks whose lifetime is over, the longest overdue first. */

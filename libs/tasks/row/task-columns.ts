@@ -234,6 +234,7 @@ export const ORDER_COLUMNS = {
   inputs: true,
   mask: true,
   createdAt: true,
+  finishedAt: true,
   expiresAt: true,
   keptAfterEndMs: true,
   endUser: true,
@@ -246,6 +247,7 @@ interface OrderRow extends Pick<TaskOrder, 'model' | 'prompt'> {
   readonly inputs: unknown;
   readonly mask: unknown;
   readonly createdAt: Date;
+  readonly finishedAt: Date | null;
   readonly expiresAt: Date | null;
   readonly keptAfterEndMs: number | null;
   readonly endUser: string | null;
@@ -260,14 +262,17 @@ export function toOrder({ action, model, prompt, endUser, tags, ...row }: OrderR
   return { ...order, endUser: endUser ?? undefined, tags };
 }
 
-/** An end has set `expiresAt` where `keptAfterEndMs` says for how long. */
+/** An `expiresAt` that its end has set says nothing about a lifetime. */
 function keptFor({
   createdAt,
+  finishedAt,
   expiresAt,
   keptAfterEndMs,
-}: Pick<OrderRow, 'createdAt' | 'expiresAt' | 'keptAfterEndMs'>): KeptFor {
-  if (keptAfterEndMs !== null) return { afterEndMs: keptAfterEndMs };
-  return expiresAt === null ? {} : { seconds: Math.round((expiresAt.getTime() - createdAt.getTime()) / 1_000) };
+}: Pick<OrderRow, 'createdAt' | 'finishedAt' | 'expiresAt' | 'keptAfterEndMs'>): KeptFor {
+  const kept = keptAfterEndMs === null ? {} : { afterEndMs: keptAfterEndMs };
+  if (expiresAt === null) return kept;
+  if (finishedAt !== null && expiresAt.getTime() - finishedAt.getTime() <= (keptAfterEndMs ?? 0)) return kept;
+  return { ...kept, seconds: Math.round((expiresAt.getTime() - createdAt.getTime()) / 1_000) };
 }
 
 /** Restores the type of the options column, unchecked, because only this room writes it. */

@@ -58,7 +58,7 @@ export interface TaskOrder {
   readonly tags?: readonly string[];
 }
 
-/** For how long a task is kept, where not retention alone decides: the shorter of the two. */
+/** For how long a task is kept, where not retention alone decides: the longer of the two. */
 export interface KeptFor {
   /** From its acceptance. */
   readonly seconds?: number | undefined;

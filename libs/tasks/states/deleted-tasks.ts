@@ -6,7 +6,7 @@ import { ownerOfKey, resultKey, RESULT_EXTENSIONS, thumbnailKey } from '#storage
 import {
   deleteTasks,
   expiredTasks,
-  isUploadNamed,
+  isUploadUnused,
   markErased,
   taskToErase,
   tasksToErase,
@@ -15,9 +15,9 @@ import {
   type TaskToErase,
 } from '../row/delete-task.sql.js';
 import { sentKeys, toImages } from '../row/task-columns.js';
-import type { TaskScope } from '../row/task.js';
+import type { OwnTasks, TaskScope } from '../row/task.js';
 import { labeledTasks, labelOf } from '../row/task-labels.sql.js';
-import { tasksOf } from '../row/task-scope.js';
+import { endedTasksOf, tasksOf } from '../row/task-scope.js';
 import type { TaskStatus } from '../row/task-status.js';
 import { TasksConfig } from '../row/tasks.config.js';
 import { TaskEvents } from './task-events.js';
@@ -35,7 +35,7 @@ export interface DeletedObjects {
   readonly accountId: string;
   /** Keys of its own objects, which may or may not exist. */
   readonly keys: readonly string[];
-  /** Keys of uploads that it named. */
+  /** Keys of uploads that it named, which go with it if it is the last one that needs them; none if it expired. */
   readonly uploads: readonly string[];
   /** No worker can store another one. */
   readonly isFinal: boolean;
@@ -59,7 +59,7 @@ export interface ErasureFilter {
   readonly tag?: string | undefined;
 }
 
-/** A page of tasks to delete, newest first. */
+/** A page of tasks to delete. */
 interface MatchingTasks {
   readonly tasks: readonly { readonly id: string; readonly isPending: boolean }[];
   /** Where the next page begins; null: this was the last one. */
@@ -101,36 +101,48 @@ export class DeletedTasks {
     limit: number,
   ): Promise<MatchingTasks> {
     const { before, status, endUser, tag } = filter;
-    const [time = '', after = ''] = cursor?.split(' ') ?? [];
+    const [time = '', id = ''] = cursor?.split(' ') ?? [];
+    const after = cursor === null ? undefined : { id, createdAt: new Date(time) };
     const label = labelOf(filter);
-    if (label !== undefined) {
-      const place = cursor === null ? undefined : { id: after, createdAt: new Date(time) };
-      const page = { accountId, ...label, since: undefined, until: before, after: place, order: 'newest' } as const;
-      const labeled = await labeledTasks(this.prisma.pool, page, limit);
-      const where = {
-        ...definedFields({ accountId, status, endUser }),
-        ...(tag !== undefined && { tags: { has: tag } }),
-        id: { in: inList(labeled.map(({ id }) => id)) },
-        deletedAt: null,
-        ...tasksOf(own),
-      };
-      const rows = await this.prisma.task.findMany({ where, select: FOUND });
-      return { tasks: rows.map(foundTask), next: nextOf(labeled, limit) };
+    const page = { accountId, since: undefined, until: before, after, order: 'newest' } as const;
+    const places =
+      label === undefined
+        ? await this.newest(page, partsOf(own, status), limit)
+        : await labeledTasks(this.prisma.pool, { ...page, ...label }, limit);
+    const where = {
+      ...definedFields({ accountId, status, endUser }),
+      ...(tag !== undefined && { tags: { has: tag } }),
+      id: { in: inList(places.map((place) => place.id)) },
+      deletedAt: null,
+      ...tasksOf(own),
+    };
+    const rows = await this.prisma.task.findMany({ where, select: { id: true, status: true } });
+    return { tasks: rows.map(foundTask), next: nextOf(places, limit) };
+  }
+
+  /** A page of the tasks in some parts, newest first, whether they match or not: so its effort has a bound. */
+  private async newest({ accountId, until, after }: PageOfTasks, parts: readonly object[], limit: number) {
+    const found = new Map<string, Place>();
+    for (const part of parts) {
+      const rows = await this.prisma.task.findMany({
+        where: {
+          ...part,
+          accountId,
+          // An index can start only from the time.
+          AND: [
+            { createdAt: { lt: until, ...(after && { lte: after.createdAt }) } },
+            ...(after ? [{ NOT: { createdAt: after.createdAt, id: { gte: after.id } } }] : []),
+          ],
+        },
+        orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+        take: limit,
+        select: { id: true, createdAt: true },
+      });
+      for (const row of rows) found.set(row.id, row);
     }
-    const begun = cursor !== null && { createdAt: new Date(time), id: { gte: after } };
-    const rows = await this.prisma.task.findMany({
-      where: {
-        ...definedFields({ accountId, status }),
-        deletedAt: null,
-        createdAt: { lt: before, ...(cursor !== null && { lte: new Date(time) }) },
-        ...(begun && { NOT: begun }),
-        ...tasksOf(own),
-      },
-      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-      take: limit,
-      select: FOUND,
-    });
-    return { tasks: rows.map(foundTask), next: nextOf(rows, limit) };
+    const places = [...found.values()];
+    places.sort((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1));
+    return places.slice(0, limit);
   }
 
   /** A page of deleted tasks whose objects may still exist, oldest first. */
@@ -154,17 +166,18 @@ export class DeletedTasks {
     return {
       accountId: row.accountId,
       keys: [...images.flatMap(({ key }) => [key, thumbnailKey(key)]), ...own, ...lateKeys(row)],
-      uploads: sent.filter((key) => ownerOfKey(key).id !== id),
-      isFinal: row.status !== 'cancelled' || row.attempt === 0 || row.endedMs > this.config.leaseMs + STORING_MS,
+      uploads: row.isByItself ? [] : sent.filter((key) => ownerOfKey(key).id !== id),
+      isFinal: row.status === 'completed' || row.attempt === 0 || row.endedMs > this.config.leaseMs + STORING_MS,
       images,
       inputs: own.length,
     };
   }
 
-  /** Whether another task that was not deleted names the upload. */
-  async isUploadNamed(accountId: string, key: string, exceptId: string): Promise<boolean> {
-    const since = new Date(decodeTime(ownerOfKey(key).ulid) - CLOCKS_APART_MS);
-    return await isUploadNamed(this.prisma.pool, { accountId, key, since }, exceptId);
+  /** Whether a deleted task was the last one that needs the upload. */
+  async isUploadUnused(accountId: string, key: string, taskId: string): Promise<boolean> {
+    const { id, ulid } = ownerOfKey(key);
+    const since = new Date(decodeTime(ulid) - CLOCKS_APART_MS);
+    return await isUploadUnused(this.prisma.pool, { id, accountId, key, since }, taskId);
   }
 
   /** No longer counts its reference images in the quota of its account: they are about to be deleted. */
@@ -196,14 +209,33 @@ export class DeletedTasks {
   }
 }
 
-const FOUND = { id: true, createdAt: true, status: true } as const;
+/** A task's place in the order of time. */
+interface Place {
+  readonly id: string;
+  readonly createdAt: Date;
+}
+
+interface PageOfTasks {
+  readonly accountId: string;
+  readonly until: Date;
+  /** The last place of the page before. */
+  readonly after: Place | undefined;
+}
+
+/** Parts that have an index each, like those of lists; unfinished tasks first, so that none that ends meanwhile is missed. */
+function partsOf(own: OwnTasks | undefined, status: TaskStatus | undefined): object[] {
+  const unfinished = { finishedAt: null, ...tasksOf(own) };
+  if (status === 'pending') return [unfinished];
+  if (own !== undefined) return [...(status === undefined ? [unfinished] : []), ...endedTasksOf(own)];
+  return [status === 'failed' || status === 'cancelled' ? { status } : {}];
+}
 
 function foundTask({ id, status }: { readonly id: string; readonly status: string }): MatchingTasks['tasks'][number] {
   return { id, isPending: status === 'pending' };
 }
 
 /** The place of a page's last row; null: the page is the last one. */
-function nextOf(rows: readonly { readonly id: string; readonly createdAt: Date }[], limit: number): string | null {
+function nextOf(rows: readonly Place[], limit: number): string | null {
   const last = rows.at(-1);
   return last === undefined || rows.length < limit ? null : `${last.createdAt.toISOString()} ${last.id}`;
 }

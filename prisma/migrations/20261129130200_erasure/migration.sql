@@ -35,27 +35,19 @@ CREATE TABLE "erasures" (
 CREATE INDEX "erasures_open_idx" ON "erasures"("id") WHERE "selected_at" IS NULL;
 CREATE INDEX "erasures_account_id_created_at_idx" ON "erasures"("account_id", "created_at");
 
--- A task with a lifetime is due from its acceptance on. Whoever ends one that is kept for some time after its end, its
--- lifetime is written in the same transaction. Other tasks don't even call the functions.
-CREATE FUNCTION "tasks_begin_lifetime"() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    INSERT INTO "task_erasures" ("task_id", "account_id", "due_at") VALUES (NEW."id", NEW."account_id", NEW."expires_at");
-    RETURN NULL;
-END;
-$$;
-CREATE TRIGGER "tasks_begin_lifetime" AFTER INSERT ON "tasks"
-    FOR EACH ROW WHEN (NEW."expires_at" IS NOT NULL) EXECUTE FUNCTION "tasks_begin_lifetime"();
-
+-- Whoever ends a task that is to be deleted by itself, the time is written in the same transaction: that of its lifetime, but
+-- only after its caller had time to get what was paid for. Other tasks don't even call the function.
 CREATE FUNCTION "tasks_end_lifetime"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    NEW."expires_at" := LEAST(NEW."expires_at", now() + NEW."kept_after_end_ms" * interval '1 millisecond');
+    NEW."expires_at" := GREATEST(NEW."expires_at", now() + NEW."kept_after_end_ms" * interval '1 millisecond');
     INSERT INTO "task_erasures" ("task_id", "account_id", "due_at") VALUES (NEW."id", NEW."account_id", NEW."expires_at")
         ON CONFLICT ("task_id") DO UPDATE SET "due_at" = EXCLUDED."due_at";
     RETURN NEW;
 END;
 $$;
 CREATE TRIGGER "tasks_end_lifetime" BEFORE UPDATE OF "status" ON "tasks"
-    FOR EACH ROW WHEN (OLD."status" = 'pending' AND NEW."status" <> 'pending' AND NEW."kept_after_end_ms" IS NOT NULL)
+    FOR EACH ROW WHEN (OLD."status" = 'pending' AND NEW."status" <> 'pending'
+        AND (NEW."kept_after_end_ms" IS NOT NULL OR NEW."expires_at" IS NOT NULL))
     EXECUTE FUNCTION "tasks_end_lifetime"();
 
 -- Its row ends with the task's.

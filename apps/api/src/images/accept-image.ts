@@ -18,10 +18,13 @@ import { ImageModels } from './image-models.js';
 import type { InputUpload } from './input-upload.js';
 import { ReferenceImages } from './reference-images.js';
 
-/** How long a task that is not stored is kept after its end, in ms: for whoever polls it, or follows its link. */
-const UNSTORED_TASK_MS = 600_000;
+/**
+ * How long a task that is not stored, or whose lifetime is over, is kept after its end, in ms: for whoever polls it, or
+ * follows its link.
+ */
+const POLLED_MS = 600_000;
 /** The least for a caller that waited: its retry gets the task within ATTACH_WINDOW_MS, and links must work at all. */
-const MIN_UNSTORED_MS = 10_000;
+const MIN_WAITED_MS = 10_000;
 
 /** What of a request matters for its response, whether it creates a task or not. */
 interface RequestTraits extends Pick<Order, 'format' | 'streamed' | 'ignored'> {
@@ -111,10 +114,11 @@ export class AcceptImage {
     }
   }
 
-  private keptFor({ stored, keepSeconds: seconds }: Order, { asynchronous }: Asked): KeptFor {
-    if (stored) return { seconds };
-    const { attachWindowMs } = this.tasksConfig;
-    return { seconds, afterEndMs: asynchronous ? UNSTORED_TASK_MS : Math.max(attachWindowMs, MIN_UNSTORED_MS) };
+  private keptFor({ stored, keepSeconds: seconds }: Order, { asynchronous, asksForTask }: Asked): KeptFor {
+    if (stored && seconds === undefined) return {};
+    const waitedMs = Math.max(this.tasksConfig.attachWindowMs, MIN_WAITED_MS);
+    const afterEndMs = asynchronous || asksForTask ? POLLED_MS : waitedMs;
+    return stored ? { seconds, afterEndMs } : { afterEndMs };
   }
 
   private async labelsOf({ fields, headerLabels }: Asked, caller: Caller): Promise<RequestLabels> {

@@ -89,12 +89,15 @@ export class Schedules {
         },
       },
       {
+        name: 'erasures_by_filter',
+        everyMs: ERASE_EVERY_MS,
+        run: () => matching.run(),
+        dueSince: { erasures_by_filter: () => matching.dueSince() },
+      },
+      {
         name: 'erasures',
         everyMs: ERASE_EVERY_MS,
-        run: async () => {
-          await matching.run();
-          await erasures.run();
-        },
+        run: () => erasures.run(),
         dueSince: { erasures: () => deletedTasks.erasureDueSince() },
       },
       {
