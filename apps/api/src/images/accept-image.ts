@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { WINDOW_MS } from '#batches/batch.js';
 import { asSent } from '#contract/other-names.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import type { Intake } from '#tasks/intake/attach-task.js';
@@ -22,6 +23,8 @@ import { ReferenceImages } from './reference-images.js';
 const UNSTORED_TASK_MS = 600_000;
 /** The least for a caller that waited: its retry gets the task within ATTACH_WINDOW_MS, and links must work at all. */
 const MIN_UNSTORED_MS = 10_000;
+/** The least for a line of a batch: links to its images come with the results, and need a day to be followed. */
+const MIN_LINE_SECONDS = WINDOW_MS / 1_000 + 86_400;
 
 /** What of a request matters for its response, whether it creates a task or not. */
 interface RequestTraits extends Pick<Order, 'format' | 'streamed' | 'ignored'> {
@@ -111,7 +114,9 @@ export class AcceptImage {
     }
   }
 
-  private keptFor({ stored, keepSeconds: seconds }: Order, { asynchronous }: Asked): KeptFor {
+  private keptFor({ stored, keepSeconds }: Order, { asynchronous, batchId }: Asked): KeptFor {
+    const isShort = batchId !== undefined && keepSeconds !== undefined && keepSeconds < MIN_LINE_SECONDS;
+    const seconds = isShort ? MIN_LINE_SECONDS : keepSeconds;
     if (stored) return { seconds };
     const { attachWindowMs } = this.tasksConfig;
     return { seconds, afterEndMs: asynchronous ? UNSTORED_TASK_MS : Math.max(attachWindowMs, MIN_UNSTORED_MS) };
