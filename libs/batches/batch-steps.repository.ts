@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { jsonOf } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { toBatch } from './batch.repository.js';
-import { claimLines, endLines, endWaiting, putOff, takeStep } from './batch.sql.js';
+import { claimLines, endLines, endWaiting, takeStep, waitForStep } from './batch.sql.js';
 import {
   isSuccess,
   type Batch,
@@ -10,6 +10,7 @@ import {
   type BatchProblem,
   type ClaimedLine,
   type EndedLine,
+  type LineEnd,
   type LineOutcome,
   type SubmittedLine,
 } from './batch.js';
@@ -40,14 +41,14 @@ export class BatchSteps {
     return row === null ? undefined : { ...toBatch(row), isOver: due.isOver };
   }
 
-  /** The step goes on. */
-  async goOn(id: string): Promise<void> {
-    await putOff(this.prisma.pool, id, STEP_MS);
+  /** The step goes on; false if another process has ended the batch meanwhile. */
+  async goOn(id: string): Promise<boolean> {
+    return await waitForStep(this.prisma.pool, id, STEP_MS);
   }
 
   /** The step is done; the next one is due after so many ms. */
   async done(id: string, ms: number): Promise<void> {
-    await putOff(this.prisma.pool, id, ms);
+    await waitForStep(this.prisma.pool, id, ms);
   }
 
   /** Remembers lines of the input file; those that are known already stay as they are. */
@@ -93,10 +94,21 @@ export class BatchSteps {
     return await this.prisma.batchLine.findMany({ where: { batchId, state: 'claimed' }, omit: { taskId: true } });
   }
 
-  /** The line's task was accepted. */
-  async submitted(batchId: string, { line }: ClaimedLine, taskId: string): Promise<void> {
+  /**
+   * The line's task was accepted. False if the line is another task's, or none's any more: it was ended while this one
+   * was being accepted.
+   */
+  async submitted(batchId: string, { line, late }: ClaimedLine, taskId: string): Promise<boolean> {
+    const where = { batchId, line, late, state: { in: ['claimed', 'waiting'] } };
+    const { count } = await this.prisma.batchLine.updateMany({ where, data: { state: 'submitted', taskId } });
+    // Another process may have found the same task by the line's key.
+    return count > 0 || (await this.prisma.batchLine.count({ where: { batchId, line, taskId } })) > 0;
+  }
+
+  /** The line was refused for now and has no task: all that were put off less often come before it. */
+  async putOff(batchId: string, { line }: ClaimedLine): Promise<void> {
     const where = { batchId, line, state: 'claimed' };
-    await this.prisma.batchLine.updateMany({ where, data: { state: 'submitted', taskId } });
+    await this.prisma.batchLine.updateMany({ where, data: { state: 'waiting', putOff: { increment: 1 } } });
   }
 
   /** The line becomes another task: this one never started before its deadline. */
@@ -113,10 +125,7 @@ export class BatchSteps {
   }
 
   /** Ends lines, and counts them in their batch. */
-  async end(
-    batchId: string,
-    lines: readonly { readonly line: number; readonly outcome: LineOutcome }[],
-  ): Promise<void> {
+  async end(batchId: string, lines: readonly LineEnd[]): Promise<void> {
     const counted = lines.map((line) => ({ ...line, isSuccess: isSuccess(line.outcome) }));
     await endLines(this.prisma.pool, batchId, counted);
   }

@@ -60,13 +60,15 @@ export class BatchRepository {
     return { batches: rows.slice(0, limit).map(toBatch), hasMore: rows.length > limit };
   }
 
-  /** Begins to cancel a batch that still runs; returns it as it is afterwards, like `find`. */
+  /**
+   * Begins to cancel a batch that still runs; returns it as it is afterwards, like `find`. The process that holds its
+   * step keeps it: lines that it is about to submit become tasks before anybody looks for these.
+   */
   async cancel(scope: BatchScope, id: string): Promise<Batch | undefined> {
-    const now = new Date();
     await answered(
       this.prisma.batch.updateMany({
         where: { id, ...seenBy(scope), status: { in: ['validating', 'in_progress'] } },
-        data: { status: 'cancelling', cancellingAt: now, nextStepAt: now },
+        data: { status: 'cancelling', cancellingAt: new Date() },
       }),
     );
     return await this.find(scope, id);

@@ -1,5 +1,5 @@
 import type { Queryable } from '#database/queryable.js';
-import type { LineOutcome } from './batch.js';
+import type { LineEnd, LineOutcome } from './batch.js';
 
 const TAKE_STEP = {
   name: 'batch_take_step',
@@ -22,19 +22,19 @@ export async function takeStep(database: Queryable, forMs: number): Promise<DueB
 
 const NEXT_STEP = {
   name: 'batch_next_step',
-  text: `UPDATE batches SET next_step_at = now() + $2 * interval '1 millisecond' WHERE id = $1`,
+  text: `UPDATE batches SET next_step_at = now() + $2 * interval '1 millisecond' WHERE id = $1 AND ended_at IS NULL`,
 };
 
-/** Lets a batch wait for its next step. Raw for the database's clock. */
-export async function putOff(database: Queryable, id: string, ms: number): Promise<void> {
-  await database.query({ ...NEXT_STEP, values: [id, ms] });
+/** Lets a batch wait for its next step; false if it has ended. Raw for the database's clock. */
+export async function waitForStep(database: Queryable, id: string, ms: number): Promise<boolean> {
+  return (await database.query({ ...NEXT_STEP, values: [id, ms] })).rowCount === 1;
 }
 
 const CLAIM_LINES = {
   name: 'batch_claim_lines',
   text: `UPDATE batch_lines SET state = 'claimed'
     WHERE batch_id = $1 AND line IN (SELECT line FROM batch_lines
-      WHERE batch_id = $1 AND state IN ('claimed', 'waiting') AND state <> 'ended' ORDER BY state, line LIMIT $2)
+      WHERE batch_id = $1 AND state IN ('claimed', 'waiting') AND state <> 'ended' ORDER BY state, put_off, line LIMIT $2)
     RETURNING line, custom_id AS "customId", position, bytes, late`,
 };
 
@@ -46,7 +46,10 @@ interface ClaimedRow {
   readonly late: number;
 }
 
-/** The next lines to become tasks; first those that a process had claimed before it died. Raw for LIMIT. */
+/**
+ * The next lines to become tasks: first those that a process had claimed before it died, last those that were put off
+ * most often. Raw for LIMIT.
+ */
 export async function claimLines(database: Queryable, batchId: string, limit: number): Promise<ClaimedRow[]> {
   return (await database.query<ClaimedRow>({ ...CLAIM_LINES, values: [batchId, limit] })).rows;
 }
@@ -59,8 +62,9 @@ const END_LINES = {
   name: 'batch_end_lines',
   text: `WITH ended AS (
       UPDATE batch_lines SET state = 'ended', outcome = new.outcome
-      FROM json_to_recordset($2::json) AS new (ended_line int, outcome jsonb, is_success boolean)
-      WHERE batch_id = $1 AND line = ended_line AND state <> 'ended' RETURNING is_success)
+      FROM json_to_recordset($2::json) AS new (ended_line int, ended_task text, outcome jsonb, is_success boolean)
+      WHERE batch_id = $1 AND line = ended_line AND task_id IS NOT DISTINCT FROM ended_task AND state <> 'ended'
+      RETURNING is_success)
     ${COUNTED}`,
 };
 
@@ -68,10 +72,12 @@ const END_LINES = {
 export async function endLines(
   database: Queryable,
   batchId: string,
-  lines: readonly { readonly line: number; readonly outcome: LineOutcome; readonly isSuccess: boolean }[],
+  lines: readonly (LineEnd & { readonly isSuccess: boolean })[],
 ): Promise<void> {
   if (lines.length === 0) return;
-  const rows = lines.map(({ line, outcome, isSuccess }) => ({ ended_line: line, outcome, is_success: isSuccess }));
+  const rows = lines.map(({ line, taskId, outcome, isSuccess }) => {
+    return { ended_line: line, ended_task: taskId, outcome, is_success: isSuccess };
+  });
   await database.query({ ...END_LINES, values: [batchId, JSON.stringify(rows)] });
 }
 

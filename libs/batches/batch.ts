@@ -88,6 +88,13 @@ export interface SubmittedLine {
   readonly taskId: string;
 }
 
+/** What a line has come to, if its task, or having none yet, is still what its process knows. */
+export interface LineEnd {
+  readonly line: number;
+  readonly taskId: string | null;
+  readonly outcome: LineOutcome;
+}
+
 /** A line that has ended. */
 export interface EndedLine {
   readonly line: number;

@@ -8,6 +8,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { EndpointStore } from '#notifications/endpoint-store.js';
 import { WebhooksConfig } from '#notifications/webhooks.config.js';
+import { endedBatch, lineOf, readBatch, startBatch } from '../support/batches.js';
 import { type Browser, signInFirstAdmin, signInInvited } from '../support/console.js';
 import { databaseOf } from '../support/open-prisma.js';
 import type { Platform } from '../support/platform.js';
@@ -129,6 +130,20 @@ describe('approval above a price', () => {
   it('holds what has no known price, whatever the threshold', async () => {
     const { key } = await platform.newKeyWithId({ approve_above_micros: 900_000_000 });
     expect(await read(await submit(key, order({ model: 'unpriced' })))).toMatchObject({ phase: 'held' });
+  });
+
+  it('leaves the other lines of a batch alone, and runs a held one once it is approved', async () => {
+    // One line in flight at a time.
+    const { key } = await platform.newKeyWithId({ approve_above_micros: 0, tasks_in_flight: 2 });
+    const lines = ['priced', 'priced', 'gratis', 'gratis'].map((model, at) => lineOf(`line-${at}`, order({ model })));
+    const { id } = await startBatch(platform, lines, { key });
+    const done = async () => (await readBatch(platform, id)).request_counts.completed === 2;
+    expect(await waitUntil(done, { timeoutMs: 60_000 })).toBe(true);
+    const text = `SELECT id FROM tasks WHERE batch_id = $1 AND phase = 'held'`;
+    const held = (await platform.pool.query<{ id: string }>(text, [id])).rows;
+    expect(held).toHaveLength(2);
+    for (const task of held) await approve(task.id);
+    expect(await endedBatch(platform, id)).toMatchObject({ status: 'completed', request_counts: { completed: 4 } });
   });
 
   it('takes the lower one of the thresholds of a key and its account', async () => {

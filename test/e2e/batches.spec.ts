@@ -1,8 +1,12 @@
 import { gradientImage } from '#images/sample-images.fixture.js';
 import { waitUntil } from '#embedded/wait-until.js';
+import { deleteTasks } from '#tasks/row/delete-task.sql.js';
+import { endTasks } from '#tasks/row/end-task.sql.js';
 import { endedBatch, GENERATIONS, lineOf, readBatch, resultsIn, startBatch, uploadLines } from '../support/batches.js';
-import { startPlatform, type Platform } from '../support/platform.js';
+import { startApiPlatform, startPlatform, type Platform } from '../support/platform.js';
+import { startApi } from '../support/processes.js';
 import { startS3 } from '../support/s3.js';
+import { TEST_ACCOUNT } from '../support/task-room.js';
 
 const EDITS = '/v1/images/edits';
 
@@ -39,6 +43,8 @@ describe('batches', () => {
       lineOf('refused', { ...BODY, size: 'huge' }),
       lineOf('base64', { ...BODY, response_format: 'b64_json' }),
       lineOf('streamed', { ...BODY, stream: true }),
+      lineOf('not stored', { ...BODY, store: false }),
+      lineOf('short-lived', { ...BODY, expires_after: 600_000 }),
       lineOf('moderated', { ...BODY, prompt: '[[fault=moderation]]' }),
       lineOf('last', BODY),
     ];
@@ -47,7 +53,7 @@ describe('batches', () => {
     const batch = await endedBatch(platform, begun.id);
     expect(batch).toMatchObject({
       status: 'completed',
-      request_counts: { total: 6, completed: 2, failed: 4 },
+      request_counts: { total: 8, completed: 2, failed: 6 },
       completed_at: expect.any(Number) as number,
       failed_at: null,
       cancelled_at: null,
@@ -71,6 +77,8 @@ describe('batches', () => {
       ['refused', 400, 'invalid_value', 'size'],
       ['base64', 400, 'invalid_value', 'response_format'],
       ['streamed', 400, 'invalid_value', 'stream'],
+      ['not stored', 400, 'invalid_value', 'store'],
+      ['short-lived', 400, 'unsupported_parameter', 'expires_after'],
       ['moderated', 400, 'moderation_blocked', 'prompt'],
     ]);
     const { rows } = await platform.pool.query('SELECT 1 FROM batch_lines');
@@ -158,6 +166,35 @@ describe('batches', () => {
     expect(await again.json()).toMatchObject({ status: 'cancelled' });
   });
 
+  it('keep their images longer than they take, whatever the lifetime of their key', async () => {
+    const key = await platform.newKey({ keep_seconds: 60 });
+    const { id } = await startBatch(platform, [lineOf('kept', BODY)], { key });
+    expect(await endedBatch(platform, id)).toMatchObject({ request_counts: { completed: 1 } });
+    const text = 'SELECT extract(epoch FROM expires_at - created_at)::int AS kept FROM tasks WHERE batch_id = $1';
+    expect((await platform.pool.query(text, [id])).rows).toEqual([{ kept: 172_800 }]);
+  });
+
+  it('have no image of a task that was deleted, and say so', async () => {
+    platform.worker.kill('SIGSTOP');
+    const { id } = await startBatch(platform, [lineOf('deleted', BODY)]);
+    await queued(id, 1);
+    const ids = (await tasksOf(id)).map((task) => task.id);
+    const client = await platform.pool.connect();
+    // At once: the batch must not see the task between its end and its deletion.
+    await client.query('BEGIN');
+    await endTasks(
+      client,
+      ids.map((task) => ({ by: { id: task, accountId: TEST_ACCOUNT }, status: 'cancelled' })),
+    );
+    expect(await deleteTasks(client, ids)).toEqual(ids);
+    await client.query('COMMIT');
+    client.release();
+    platform.worker.kill('SIGCONT');
+    const batch = await endedBatch(platform, id);
+    const errors = await resultsIn(platform, batch.error_file_id);
+    expect(errors).toMatchObject([{ custom_id: 'deleted', response: null, error: { code: 'task_not_found' } }]);
+  });
+
   it('expire: what was not done by then has no response', async () => {
     // One line at a time, in their order.
     const key = await platform.newKey({ tasks_in_flight: 2 });
@@ -243,6 +280,40 @@ describe('batches', () => {
     const input = await uploadLines(platform, [lineOf('a', BODY)]);
     const body = { input_file_id: input, endpoint: GENERATIONS, completion_window: '24h', ...change };
     expect(await codeOf(await create(body))).toEqual([400, code, param]);
+  });
+});
+
+describe('a batch that is canceled while a process submits its lines', () => {
+  it('has no task that goes on: one that is accepted after its line had ended is canceled', async () => {
+    const platform = await startApiPlatform();
+    const other = await startApi(platform.settings);
+    const lock = await platform.pool.connect();
+    try {
+      // Whichever process submits can't insert, and only the other one takes the next step.
+      await lock.query('BEGIN');
+      await lock.query('LOCK TABLE idempotency_keys IN EXCLUSIVE MODE');
+      const { id } = await startBatch(platform, [lineOf('one', BODY), lineOf('two', BODY)]);
+      const claimed = async (): Promise<boolean> => {
+        const text = `SELECT 1 FROM batch_lines WHERE batch_id = $1 AND state = 'claimed'`;
+        return (await platform.pool.query(text, [id])).rowCount === 2;
+      };
+      expect(await waitUntil(claimed, { timeoutMs: 60_000 })).toBe(true);
+      for (const at of [platform, other]) await platform.call(`/v1/batches/${id}/cancel`, { method: 'POST', at });
+      await platform.pool.query('UPDATE batches SET next_step_at = now() WHERE id = $1', [id]);
+      const batch = await endedBatch(platform, id);
+      expect(batch).toMatchObject({ status: 'cancelled', request_counts: { total: 2, completed: 0, failed: 2 } });
+      await lock.query('COMMIT');
+      const text = `SELECT count(*)::int AS ended FROM tasks WHERE batch_id = $1 AND status = 'cancelled'`;
+      const ended = async (): Promise<boolean> => {
+        const { rows } = await platform.pool.query<{ ended: number }>(text, [id]);
+        return rows[0]?.ended === 2;
+      };
+      expect(await waitUntil(ended, { timeoutMs: 60_000 })).toBe(true);
+    } finally {
+      lock.release();
+      await other.stop();
+      await platform.close();
+    }
   });
 });
 

@@ -7,6 +7,7 @@ import { toHistory, toSummary, toTask, type OwnedRow } from '../row/task-columns
 import { endTasks } from '../row/end-task.sql.js';
 import { findTasks, readTasks } from '../row/read-task.sql.js';
 import { isWithin, tasksOf } from '../row/task-scope.js';
+import type { TaskPhase } from '../row/task-status.js';
 import type { Task, TaskHistory, TaskScope, TaskSummary } from '../row/task.js';
 
 /** A task that a reader asks for. */
@@ -82,8 +83,14 @@ export class TaskStore {
 
   /** Those of these ids that the account has. */
   async existing(accountId: string, ids: readonly string[]): Promise<string[]> {
+    return [...(await this.phases(accountId, ids)).keys()];
+  }
+
+  /** How far the tasks with these ids are, by id; those that the account does not have are left out. */
+  async phases(accountId: string, ids: readonly string[]): Promise<ReadonlyMap<string, TaskPhase>> {
     const where = { id: { in: inList(ids) }, accountId };
-    return (await this.prisma.task.findMany({ where, select: { id: true } })).map(({ id }) => id);
+    const rows = await this.prisma.task.findMany({ where, select: { id: true, phase: true } });
+    return new Map(rows.map(({ id, phase }) => [id, phase as TaskPhase]));
   }
 
   /** The callback_urls of the tasks that the account still has, by id; null: the task has none. */

@@ -42,12 +42,13 @@ CREATE TABLE "batch_lines" (
     "state" TEXT NOT NULL DEFAULT 'waiting',
     "task_id" TEXT,
     "late" INTEGER NOT NULL DEFAULT 0,
+    "put_off" INTEGER NOT NULL DEFAULT 0,
     "outcome" JSONB,
 
     CONSTRAINT "batch_lines_pkey" PRIMARY KEY ("batch_id", "line")
 );
 -- A batch of 50,000 lines is not walked through at each step.
-CREATE INDEX "batch_lines_unfinished" ON "batch_lines"("batch_id", "state", "line") WHERE "state" <> 'ended';
+CREATE INDEX "batch_lines_unfinished" ON "batch_lines"("batch_id", "state", "put_off", "line") WHERE "state" <> 'ended';
 
 -- Usage of an ended task. In `charges`, a task counts in the month of its reserve; in usage, in the hour of its acceptance.
 CREATE OR REPLACE FUNCTION "tasks_usage"() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { BatchSteps, type TakenBatch } from '#batches/batch-steps.repository.js';
-import type { Batch, BatchLine, BatchProblem, LineOutcome, SubmittedLine } from '#batches/batch.js';
+import type { Batch, BatchLine, BatchProblem, ClaimedLine, LineEnd, LineOutcome } from '#batches/batch.js';
 import { TaskLinks } from '#answers/task-links.js';
 import { AppError } from '#contract/app-error.js';
 import { uploadKey } from '#storage/object-key.js';
@@ -8,18 +8,20 @@ import { ObjectNotFound, type ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import { TaskStore } from '#tasks/reading/task-store.js';
 import { newFileId, newRequestId } from '#tasks/row/task-id.js';
-import { allTasksOf, type Task } from '#tasks/row/task.js';
+import { allTasksOf, isDeleted, type Task } from '#tasks/row/task.js';
 import { ApiKeyCache } from '../auth/api-key-cache.js';
 import { assertScope, type Caller } from '../auth/caller.js';
 import { CancelOwnTask } from '../tasks/cancel-own-task.js';
 import { BatchRoom } from './batch-room.js';
 import { readInput } from './input-lines.js';
 import { CANCELLED, EXPIRED, outcomeOf, refusalOf, TASK_GONE } from './line-outcome.js';
-import { lineKey, SubmitLine } from './submit-line.js';
+import { lineKey, SubmitLine, type Submission } from './submit-line.js';
 import { WriteResults } from './write-results.js';
 
 /** Lines that are stored in one statement while a file is checked. */
 const LINES_AT_ONCE = 1_000;
+/** Tasks that are canceled before the step says that it goes on. */
+const CANCELLED_AT_ONCE = 100;
 /** How often a batch that waits for its tasks is looked at, in ms. */
 const LOOK_EVERY_MS = 500;
 /** The next step is due at once. */
@@ -57,8 +59,8 @@ export class AdvanceBatch {
     }
     const early = batch.status === 'cancelling' ? CANCELLED : batch.expiredAt === null ? undefined : EXPIRED;
     if (early !== undefined) await this.stop(batch, early);
-    const running = await this.settle(batch, early);
-    const waitMs = early === undefined ? await this.submit(batch, running, gone) : LOOK_EVERY_MS;
+    const inFlight = await this.settle(batch, early);
+    const waitMs = early === undefined ? await this.submit(batch, inFlight, gone) : LOOK_EVERY_MS;
     if (await this.steps.hasUnfinished(batch.id)) return waitMs;
     await this.steps.finalize(batch.id, { outputFileId: newFileId(), errorFileId: newFileId() });
     return NOW;
@@ -96,58 +98,66 @@ export class AdvanceBatch {
     return NOW;
   }
 
-  /** Ends the lines whose tasks have ended, and returns the others. `early`: the outcome of cancelled tasks. */
-  private async settle(batch: Batch, early: LineOutcome | undefined): Promise<SubmittedLine[]> {
+  /**
+   * Ends the lines whose tasks have ended, and returns how many of the others wait for a slot or run: any number may wait
+   * for an approval. `early`: the outcome of cancelled tasks.
+   */
+  private async settle(batch: Batch, early: LineOutcome | undefined): Promise<number> {
     const lines = await this.steps.running(batch.id);
-    if (lines.length === 0) return [];
+    if (lines.length === 0) return 0;
     const ids = lines.map(({ taskId }) => taskId);
     const ended = new Map((await this.tasks.finished(ids)).map((task) => [task.id, task]));
-    const open = new Set(
-      await this.tasks.existing(
-        batch.accountId,
-        ids.filter((id) => !ended.has(id)),
-      ),
+    const open = await this.tasks.phases(
+      batch.accountId,
+      ids.filter((id) => !ended.has(id)),
     );
-    const outcomes: { line: number; outcome: LineOutcome }[] = [];
+    const ends: LineEnd[] = [];
     for (const submitted of lines) {
-      const { line, taskId } = submitted;
+      const { taskId } = submitted;
       const task = ended.get(taskId);
       if (task === undefined) {
-        if (!open.has(taskId)) outcomes.push({ line, outcome: TASK_GONE });
-      } else if (early !== undefined && task.status === 'cancelled') outcomes.push({ line, outcome: early });
+        if (!open.has(taskId)) ends.push({ ...submitted, outcome: TASK_GONE });
+      } else if (isDeleted(task)) ends.push({ ...submitted, outcome: TASK_GONE });
+      else if (early !== undefined && task.status === 'cancelled') ends.push({ ...submitted, outcome: early });
       else if (early === undefined && neverStarted(task)) await this.steps.again(batch.id, submitted);
-      else outcomes.push({ line, outcome: outcomeOf(task, this.links) });
+      else ends.push({ ...submitted, outcome: outcomeOf(task, this.links) });
     }
-    await this.steps.end(batch.id, outcomes);
-    return lines.filter(({ taskId }) => open.has(taskId));
+    await this.steps.end(batch.id, ends);
+    return [...open.values()].filter((phase) => phase !== 'held').length;
   }
 
   /** Submits as many lines as there is room for; milliseconds until there may be more to do. */
-  private async submit(batch: Batch, running: readonly SubmittedLine[], gone: AbortSignal): Promise<number> {
+  private async submit(batch: Batch, inFlight: number, gone: AbortSignal): Promise<number> {
     const caller = await this.callerOf(batch);
     if (caller instanceof AppError) {
       if (caller.status >= 500) throw caller;
       await this.endUnsubmitted(batch, refusalOf(caller, newRequestId()));
       return LOOK_EVERY_MS;
     }
-    const room = (await this.room.of(batch, caller)) - running.length;
+    const room = (await this.room.of(batch, caller)) - inFlight;
     if (room <= 0) return LOOK_EVERY_MS;
     const lines = await this.steps.claim(batch.id, this.room.atOnce(room));
     const submissions = await Promise.allSettled(lines.map((line) => this.line.submit(batch, line, caller, gone)));
-    const outcomes: { line: number; outcome: LineOutcome }[] = [];
-    let waitMs = lines.length === 0 || lines.length === room ? LOOK_EVERY_MS : NOW;
+    const ends: LineEnd[] = [];
     for (const [index, settled] of submissions.entries()) {
       const line = lines[index];
       if (line === undefined || settled.status === 'rejected') continue;
       const submission = settled.value;
-      if ('taskId' in submission) await this.steps.submitted(batch.id, line, submission.taskId);
-      else if ('outcome' in submission) outcomes.push({ line: line.line, outcome: submission.outcome });
-      else waitMs = Math.max(waitMs, submission.retryMs);
+      if ('taskId' in submission) await this.keep(batch, line, submission.taskId);
+      else if ('outcome' in submission) ends.push({ line: line.line, taskId: null, outcome: submission.outcome });
+      else if (submission.hasNoTask) await this.steps.putOff(batch.id, line);
     }
-    await this.steps.end(batch.id, outcomes);
+    await this.steps.end(batch.id, ends);
     const failed = submissions.find((settled) => settled.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
-    return waitMs;
+    const done = submissions.flatMap((settled) => (settled.status === 'fulfilled' ? [settled.value] : []));
+    return Math.max(lines.length === 0 || lines.length === room ? LOOK_EVERY_MS : NOW, pauseAfter(done));
+  }
+
+  /** Notes the task of a line, or cancels it if the line ended while it was being accepted: nobody would see its image. */
+  private async keep(batch: Batch, line: ClaimedLine, taskId: string): Promise<void> {
+    if (await this.steps.submitted(batch.id, line, taskId)) return;
+    await this.cancelTask.cancel(allTasksOf(batch.accountId), taskId);
   }
 
   /** Whoever the key's requests count for now, or why it may make none. */
@@ -166,20 +176,30 @@ export class AdvanceBatch {
   private async stop(batch: Batch, early: LineOutcome): Promise<void> {
     await this.endUnsubmitted(batch, early);
     const scope = allTasksOf(batch.accountId);
-    for (const { taskId } of await this.steps.running(batch.id)) await this.cancelTask.cancel(scope, taskId);
+    for (const [index, { taskId }] of (await this.steps.running(batch.id)).entries()) {
+      await this.cancelTask.cancel(scope, taskId);
+      if ((index + 1) % CANCELLED_AT_ONCE === 0) await this.steps.goOn(batch.id);
+    }
   }
 
   /** Ends the lines without a task. A line that a killed process had claimed may have one. */
   private async endUnsubmitted(batch: Batch, outcome: LineOutcome): Promise<void> {
     await this.steps.endWaiting(batch.id, outcome);
-    const outcomes: { line: number; outcome: LineOutcome }[] = [];
+    const ends: LineEnd[] = [];
     for (const line of await this.steps.claimed(batch.id)) {
       const taskId = await this.tasks.ofKey(batch.accountId, lineKey(batch, line));
-      if (taskId === undefined) outcomes.push({ line: line.line, outcome });
-      else await this.steps.submitted(batch.id, line, taskId);
+      if (taskId === undefined) ends.push({ line: line.line, taskId: null, outcome });
+      else await this.keep(batch, line, taskId);
     }
-    await this.steps.end(batch.id, outcomes);
+    await this.steps.end(batch.id, ends);
   }
+}
+
+/** How long lines that were refused for now are to wait, in ms. One that has no task stands in nobody's way. */
+function pauseAfter(submissions: readonly Submission[]): number {
+  const refused = submissions.flatMap((one) => ('retryMs' in one ? [one] : []));
+  const waiting = refused.length < submissions.length ? refused.filter(({ hasNoTask }) => !hasNoTask) : refused;
+  return Math.max(refused.length === 0 ? NOW : LOOK_EVERY_MS, ...waiting.map(({ retryMs }) => retryMs));
 }
 
 /** Others came first until its deadline, which is no answer to its line. */

@@ -1,10 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { buffer } from 'node:stream/consumers';
 import type { Batch, ClaimedLine, LineOutcome } from '#batches/batch.js';
-import { AppError } from '#contract/app-error.js';
 import { isDatabaseUnavailable } from '#database/database-errors.js';
-import { uploadKey } from '#storage/object-key.js';
-import { ObjectNotFound, StorageError, type ObjectStore } from '#storage/object-store.js';
+import { StorageError, type ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import { CallerGone, type OpenCall } from '#tasks/intake/open-call.js';
 import { newRequestId } from '#tasks/row/task-id.js';
@@ -13,16 +10,25 @@ import type { Caller } from '../auth/caller.js';
 import { appErrorOf } from '../common/framework-error.js';
 import { AcceptImage } from '../images/accept-image.js';
 import { readFiled } from '../images/read-request.js';
-import { bodyOf } from './input-lines.js';
 import { refusalOf } from './line-outcome.js';
+import { readLine } from './read-line.js';
 
 /** Errors that say nothing about the request: it is sent again later, as a caller would. */
 const STATUSES_TO_RETRY: readonly number[] = [429, 503];
+/** A limit of its key or account is reached, and it has become no task. */
+const LIMIT_REACHED = 429;
 const DEFAULT_RETRY_MS = 5_000;
 const MAX_RETRY_MS = 10_000;
 
+/** A line that is to be sent again, after so many ms. */
+interface RefusedForNow {
+  readonly retryMs: number;
+  /** Whether it is certain that it has not become a task. */
+  readonly hasNoTask: boolean;
+}
+
 /** What became of a line: a task, the response that it was refused with, or neither yet. */
-export type Submission = { readonly taskId: string } | { readonly outcome: LineOutcome } | { readonly retryMs: number };
+export type Submission = { readonly taskId: string } | { readonly outcome: LineOutcome } | RefusedForNow;
 
 /** Sends one line of a batch through the same acceptance as a request over HTTP. */
 @Injectable()
@@ -41,7 +47,7 @@ export class SubmitLine {
     const requestId = newRequestId();
     const call: OpenCall = { gone, ageMs: () => 0 };
     try {
-      const body = await this.read(batch, line);
+      const body = await readLine(this.store, batch, line);
       const action = batch.endpoint === '/v1/images/edits' ? 'edit' : 'generation';
       const mark = { kind: 'keyed', key: lineKey(batch, line) } as const;
       const ask = () => readFiled({ action, body, mark, requestId, batchId: batch.id });
@@ -51,22 +57,14 @@ export class SubmitLine {
     }
   }
 
-  private async read({ inputFileId }: Batch, { position, bytes }: ClaimedLine): Promise<object> {
-    const range = { first: position, last: position + bytes - 1 };
-    const stored = await this.store.open(uploadKey(inputFileId), { range }).catch((cause: unknown) => {
-      if (!(cause instanceof ObjectNotFound)) throw cause;
-      throw new AppError('file_not_found', 'The input file of the batch was deleted.', { cause });
-    });
-    return bodyOf(await buffer(stored.stream));
-  }
-
   private refused(error: unknown, requestId: string): Submission {
     if (error instanceof CallerGone || isDatabaseUnavailable(error)) throw error;
-    if (error instanceof StorageError) return { retryMs: DEFAULT_RETRY_MS };
+    if (error instanceof StorageError) return { retryMs: DEFAULT_RETRY_MS, hasNoTask: false };
     const refusal = appErrorOf(error);
     if (STATUSES_TO_RETRY.includes(refusal.status) || refusal.code === 'idempotency_in_progress') {
-      const { retryAfter } = refusal;
-      return { retryMs: retryAfter === undefined ? DEFAULT_RETRY_MS : Math.min(retryAfter * 1_000, MAX_RETRY_MS) };
+      const { retryAfter, status } = refusal;
+      const retryMs = retryAfter === undefined ? DEFAULT_RETRY_MS : Math.min(retryAfter * 1_000, MAX_RETRY_MS);
+      return { retryMs, hasNoTask: status === LIMIT_REACHED };
     }
     if (refusal.status >= 500) this.logger.warn('batch.line_failed', { requestId, code: refusal.code, error });
     return { outcome: refusalOf(refusal, requestId) };

@@ -28,7 +28,10 @@ export class WriteResults {
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
   ) {}
 
-  /** Ends the batch. May be repeated: it writes the same files. Throws when the database or the store fails. */
+  /**
+   * Ends the batch. May be repeated: it writes the same files. Throws when the database or the store fails, or another
+   * process has ended the batch: then the files stay as that one wrote them.
+   */
   async write(batch: Batch): Promise<void> {
     const { outputFileId, errorFileId, completed, failed } = batch;
     await this.steps.finish(batch, {
@@ -40,7 +43,8 @@ export class WriteResults {
   /** Null for a file without lines, which is not written. */
   private async file(batch: Batch, { id, name, lines }: ResultFile): Promise<string | null> {
     if (id === null || lines === 0) return null;
-    const body = Readable.from(this.lines(batch, name), { objectMode: false });
+    if (!(await this.steps.goOn(batch.id))) throw new Error('the batch has ended');
+    const body = Readable.from(this.lines(batch, { name, lines }), { objectMode: false });
     const { bytes } = await this.store.put(uploadKey(id), body, { contentType: CONTENT_TYPE });
     const { accountId, apiKeyId, resultsKept } = batch;
     const fileName = `${batch.id}_${name}.jsonl`;
@@ -49,17 +53,21 @@ export class WriteResults {
     return id;
   }
 
-  private async *lines({ id }: Batch, name: ResultFile['name']): AsyncGenerator<Buffer> {
+  /** All or none: whoever ends the batch deletes its lines, and a file that breaks off here is not stored. */
+  private async *lines({ id }: Batch, { name, lines }: Pick<ResultFile, 'name' | 'lines'>): AsyncGenerator<Buffer> {
     let after = 0;
+    let written = 0;
     for (;;) {
       const page = await this.steps.ended(id, after, PAGE);
       const last = page.at(-1);
-      if (last === undefined) return;
+      if (last === undefined) break;
       const wanted = page.filter(({ outcome }) => isSuccess(outcome) === (name === 'output'));
       yield Buffer.from(wanted.map((line) => textOf(id, line)).join(''));
+      written += wanted.length;
       after = last.line;
       await this.steps.goOn(id);
     }
+    if (written !== lines) throw new Error(`${written} of ${lines} lines of the results are left`);
   }
 }
 

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { WINDOW_MS } from '#batches/batch.js';
 import { asSent } from '#contract/other-names.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import type { Intake } from '#tasks/intake/attach-task.js';
@@ -25,6 +26,8 @@ import { ReferenceImages } from './reference-images.js';
 const POLLED_MS = 600_000;
 /** The least for a caller that waited: its retry gets the task within ATTACH_WINDOW_MS, and links must work at all. */
 const MIN_WAITED_MS = 10_000;
+/** The least for a line of a batch: links to its images come with the results, and need a day to be followed. */
+const MIN_LINE_SECONDS = WINDOW_MS / 1_000 + 86_400;
 
 /** What of a request matters for its response, whether it creates a task or not. */
 interface RequestTraits extends Pick<Order, 'format' | 'streamed' | 'ignored'> {
@@ -114,11 +117,12 @@ export class AcceptImage {
     }
   }
 
-  private keptFor({ stored, keepSeconds: seconds }: Order, { asynchronous, asksForTask }: Asked): KeptFor {
-    if (stored && seconds === undefined) return {};
+  private keptFor({ stored, keepSeconds }: Order, { asynchronous, asksForTask, batchId }: Asked): KeptFor {
+    if (stored && keepSeconds === undefined) return {};
     const waitedMs = Math.max(this.tasksConfig.attachWindowMs, MIN_WAITED_MS);
     const afterEndMs = asynchronous || asksForTask ? POLLED_MS : waitedMs;
-    return stored ? { seconds, afterEndMs } : { afterEndMs };
+    if (!stored || keepSeconds === undefined) return { afterEndMs };
+    return { seconds: batchId === undefined ? keepSeconds : Math.max(keepSeconds, MIN_LINE_SECONDS), afterEndMs };
   }
 
   private async labelsOf({ fields, headerLabels }: Asked, caller: Caller): Promise<RequestLabels> {

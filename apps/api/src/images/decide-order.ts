@@ -120,6 +120,7 @@ const RULES: readonly Rule[] = [
   noStreamOfTasks,
   streamsInBase64,
   tasksInLinks,
+  linesKeptForTheirBatch,
   publicCallback,
   editsHaveAnImage,
 ];
@@ -302,6 +303,15 @@ function streamsInBase64({ asked: { fields } }: Draft): void {
 function tasksInLinks({ asked: { fields, asksForTask } }: Draft): void {
   if (!asksForTask || fields.response_format !== 'b64_json') return;
   throw invalid('response_format', 'response_format must be url: tasks return links.');
+}
+
+/** Links to its images are in the results, which are written when the last line of the batch has ended. */
+function linesKeptForTheirBatch({ asked: { fields, batchId } }: Draft): void {
+  if (batchId === undefined) return;
+  if (fields.store === false)
+    throw invalid('store', 'store cannot be false: the images would be deleted before the batch has ended.');
+  if (fields.expires_after !== undefined)
+    throw unsupported('expires_after', 'expires_after is not supported in a batch: the results need the images.');
 }
 
 function publicCallback({ asked: { fields }, terms: { egress } }: Draft): void {
