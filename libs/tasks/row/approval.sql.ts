@@ -1,5 +1,6 @@
 import type { Queryable } from '#database/queryable.js';
 import type { QueueCaller } from '#queue/fair-order.js';
+import { AWAITS_REPETITION } from './equal-requests.sql.js';
 import { ACCOUNT_WEIGHT, ORIGINAL_KEY, TURN_KEY, TURN_WEIGHT } from './task-columns.js';
 import type { TaskError } from './task.js';
 
@@ -71,8 +72,7 @@ export async function rejectTask(
 const FIND_WANTED = {
   name: 'task_find_approval',
   text: `UPDATE tasks SET attached_by = $3 WHERE id = (SELECT id FROM tasks
-      WHERE fingerprint = $1 AND api_key_id = $2 AND approval IS NOT NULL AND NOT asynchronous AND NOT cost_told
-        AND delivered_at IS NULL AND (status = 'pending' OR status = 'completed' AND finished_at > now() - interval '24 hours')
+      WHERE fingerprint = $1 AND api_key_id = $2 AND NOT asynchronous AND ${AWAITS_REPETITION}
       ORDER BY created_at DESC, id DESC LIMIT 1)
     RETURNING id`,
 };
