@@ -92,9 +92,10 @@ function Today() {
             name="Median latency today (UTC)"
             value={
               <>
-                <span className="nowrap">{duration(median)}</span>
+                {/* Between the two, a line may end: both are too wide for a phone. */}
+                <span className="nowrap">{duration(median)}</span>{' '}
                 {waited !== null && (
-                  <Text span fz="xs" fw={400} c="dimmed" ml={6} className="nowrap">
+                  <Text span fz="xs" fw={400} c="dimmed" className="nowrap">
                     waiting {duration(waited)}
                   </Text>
                 )}
