@@ -23,7 +23,7 @@ export const KNOWN_FIELDS: readonly string[] = [
   ...['model', 'prompt', 'n', 'size', 'resolution', 'quality', 'background', 'moderation', 'response_format'],
   ...['output_format', 'output_compression', 'input_fidelity', 'complexity', 'frame_count', 'frame_duration_ms'],
   ...['user', 'safety_identifier', 'stream', 'partial_images', 'strict', 'callback_url', 'svg', 'markup', 'dry_run'],
-  'tags',
+  ...['tags', 'store', 'expires_after'],
   ...['image', 'images', 'image_urls', 'mask', 'width', 'height', 'aspect_ratio', 'image_size', 'num_images'],
 ];
 

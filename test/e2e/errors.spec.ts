@@ -121,8 +121,6 @@ describe('errors', () => {
   it.each([
     '/v1/responses/compact',
     '/v1/conversations',
-    '/v1/files',
-    '/v1/batches',
     '/v1/audio/speech',
     '/v1/embeddings',
     '/v1/messages?beta=true',

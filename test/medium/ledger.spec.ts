@@ -10,6 +10,9 @@ const OTHERS = [
   'tasks_refuse_revival',
   'tasks_tell_end',
   'tasks_tell_held',
+  'tasks_begin_lifetime',
+  'tasks_end_lifetime',
+  'tasks_forget_erasure',
   'first_try_may_insert',
 ];
 /** Each of those has a trigger, except what statements call. */
