@@ -16,6 +16,7 @@ import { TaskThumbnails } from '#tasks/states/task-thumbnails.js';
 import { TaskObjects } from '#tasks/retention/task-objects.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
+import { eraseDeliveries } from '#notifications/deliveries/erase-deliveries.js';
 import { WebhookGauges } from '#notifications/deliveries/webhook-gauges.js';
 
 const HOUR_MS = 3_600_000;
@@ -135,11 +136,25 @@ function alertsOf({ database, endpoints, newDeliveries, accountId }) {
 
 function uploadsOf({ database, accountId }) {
   const uploads = new UploadRepository(database);
+  const files = { accountId, own: { keyIds: ['key_1'] } };
   const limits = { retentionHours: 72, bytesPerAccount: 1e12 };
   const upload = () => ({ id: newUploadId(), accountId, apiKeyId: 'key_1', contentType: 'image/png', bytes: 1_000 });
   return [
     ['uploads/UploadRepository.assertRoom', () => uploads.assertRoom(accountId, limits)],
     ['uploads/UploadRepository.insert', () => uploads.insert(upload(), limits)],
+    [
+      'uploads/UploadRepository: a file, from its writing to its removal',
+      async () => {
+        const { id } = upload();
+        await uploads.addResults(
+          { ...upload(), id, pixels: null, purpose: 'batch_output', fileName: 'a.jsonl' },
+          HOUR_MS,
+        );
+        await uploads.file(files, id);
+        await uploads.files(files, { limit: 100, ascending: false });
+        await uploads.removeFile(files, id);
+      },
+    ],
     ['uploads/UploadRepository.find', () => uploads.find(accountId, [newUploadId(), newUploadId()])],
     [
       'uploads/UploadRepository.known',
@@ -227,6 +242,7 @@ function tasksOf(
         await sweep.checkSlots();
       },
     ],
+    ['notifications/eraseDeliveries', () => eraseDeliveries(database, failed.id)],
     ['notifications/DeliveryLog.find', () => log.find(accountId, delivery.id)],
     ['notifications/NewDeliveries.addTest', () => newDeliveries.addTest(accountId, 'whe_bench')],
     ['notifications/NewDeliveries.resend', () => newDeliveries.resend(accountId, delivery.id)],

@@ -32,6 +32,13 @@ const EXEMPT: Readonly<Record<string, readonly string[]>> = {
     'database/setPooledSession',
     'database/tryCommit',
   ],
+  'goes through the lines of one batch by their key, or through the batches that have not ended': [
+    'batches/takeStep',
+    'batches/putOff',
+    'batches/claimLines',
+    'batches/endLines',
+    'batches/endWaiting',
+  ],
   'looks up rows by their primary keys': [
     'accounts/PasskeyStore.add',
     'accounts/SessionStore.discard',
