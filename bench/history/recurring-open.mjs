@@ -10,16 +10,12 @@ import { ChatReserves } from '#billing/chat-reserves.js';
 import { ALERT_KINDS } from '#contract/alert-message.js';
 import { adopt } from '#tasks/intake/attach-task.js';
 import { FailedTasks } from '#tasks/reading/failed-tasks.js';
-import { HeldTasks } from '#tasks/reading/held-tasks.js';
 import { TaskFigures } from '#tasks/reading/task-figures.js';
-import { takeApproval } from '#tasks/row/approval.sql.js';
 import { newRequestId, newUploadId } from '#tasks/row/task-id.js';
-import { DeletedTasks } from '#tasks/states/deleted-tasks.js';
 import { TaskThumbnails } from '#tasks/states/task-thumbnails.js';
 import { TaskObjects } from '#tasks/retention/task-objects.js';
 import { Metrics } from '#telemetry/metrics.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
-import { eraseDeliveries } from '#notifications/deliveries/erase-deliveries.js';
 import { WebhookGauges } from '#notifications/deliveries/webhook-gauges.js';
 
 const HOUR_MS = 3_600_000;
@@ -33,7 +29,6 @@ export function recurringOpen(context, places) {
     ...uploadsOf(context),
     ...budgetsOf(context),
     ...tasksOf(context, places),
-    ...heldAndDeletedOf(context, places),
   ];
 }
 
@@ -140,19 +135,29 @@ function alertsOf({ database, endpoints, newDeliveries, accountId }) {
 
 function uploadsOf({ database, accountId }) {
   const uploads = new UploadRepository(database);
+  const files = { accountId, own: { keyIds: ['key_1'] } };
   const limits = { retentionHours: 72, bytesPerAccount: 1e12 };
   const upload = () => ({ id: newUploadId(), accountId, apiKeyId: 'key_1', contentType: 'image/png', bytes: 1_000 });
   return [
     ['uploads/UploadRepository.assertRoom', () => uploads.assertRoom(accountId, limits)],
     ['uploads/UploadRepository.insert', () => uploads.insert(upload(), limits)],
+    [
+      'uploads/UploadRepository: a file, from its writing to its removal',
+      async () => {
+        const { id } = upload();
+        await uploads.addResults(
+          { ...upload(), id, pixels: null, purpose: 'batch_output', fileName: 'a.jsonl' },
+          HOUR_MS,
+        );
+        await uploads.file(files, id);
+        await uploads.files(files, { limit: 100, ascending: false });
+        await uploads.removeFile(files, id);
+      },
+    ],
     ['uploads/UploadRepository.find', () => uploads.find(accountId, [newUploadId(), newUploadId()])],
     [
       'uploads/UploadRepository.known',
       () => uploads.known(Array.from({ length: 500 }, () => `uploads/${newUploadId()}`)),
-    ],
-    [
-      'uploads/UploadRepository.files',
-      () => uploads.files({ accountId, own: undefined }, { limit: 20, purpose: 'batch', ascending: false }),
     ],
     ['uploads/UploadRepository.page', () => uploads.page('upload_', 1_000)],
     ['uploads/UploadRepository.oldestExpired', () => uploads.oldestExpired(hoursAgo(2))],
@@ -251,41 +256,5 @@ function tasksOf(
         await metrics.text();
       },
     ],
-  ];
-}
-
-function heldAndDeletedOf({ database, accountId, scope }, { failed }) {
-  const held = new HeldTasks(database);
-  const deleted = new DeletedTasks(database, { publishChanged: () => undefined }, { leaseMs: 120_000 });
-  const own = { accountId, own: { personId: 'person_1', keyIds: ['key_1'] } };
-  const matching = (of, filter) => deleted.matching(of, { before: new Date(), ...filter }, null, 200);
-  return [
-    ['tasks/HeldTasks.list', () => held.list(accountId, 50)],
-    ['tasks/HeldTasks.figures', () => held.figures(accountId)],
-    ['tasks/HeldTasks.anyUnfinished', () => held.anyUnfinished()],
-    [
-      'tasks/takeApproval',
-      () =>
-        takeApproval(database.pool, { fingerprint: Buffer.alloc(32), apiKeyId: 'key_1', requestId: newRequestId() }),
-    ],
-    ['tasks/DeletedTasks.matching', () => matching(scope, {})],
-    ['tasks/DeletedTasks.matching: pending', () => matching(scope, { status: 'pending' })],
-    ['tasks/DeletedTasks.matching: failed', () => matching(scope, { status: 'failed' })],
-    ['tasks/DeletedTasks.matching: own', () => matching(own, {})],
-    ['tasks/DeletedTasks.matching: a tag', () => matching(scope, { tag: 'none' })],
-    ['tasks/DeletedTasks.markExpired', () => deleted.markExpired(200)],
-    [
-      'tasks/DeletedTasks: marked, erased, and looked up',
-      async () => {
-        await deleted.mark([failed.id]);
-        await deleted.objectsOf(failed.id);
-        await deleted.toErase(undefined, 200);
-        await deleted.isUploadNamed(accountId, `uploads/${newUploadId()}`, failed.id);
-        await deleted.finish(failed.id, { images: 0, inputs: 0, uploads: 0, digest: '' });
-        await deleted.erasureOf(scope, failed.id);
-        await deleted.isDeleted(failed.id);
-      },
-    ],
-    ['notifications/eraseDeliveries', () => eraseDeliveries(database, failed.id)],
   ];
 }

@@ -30,6 +30,7 @@ import { DeliveryRecords } from '#notifications/deliveries/delivery-records.js';
 import { DeliveryTransitions } from '#notifications/deliveries/delivery-transitions.js';
 import { NewDeliveries } from '#notifications/deliveries/new-deliveries.js';
 import { EndpointStore } from '#notifications/endpoint-store.js';
+import { recurringApprovals } from './recurring-approvals.mjs';
 import { recurringErasures } from './recurring-erasures.mjs';
 import { recurringLogs } from './recurring-logs.mjs';
 import { recurringOpen } from './recurring-open.mjs';
@@ -97,6 +98,9 @@ export async function recurring(database, room, { tasks, accountId }) {
     newDeliveries: new NewDeliveries(database, endpoints),
     findKey: new FindKey(database, secretsConfig),
     lost,
+    slots,
+    queue,
+    events,
   };
   const places = await placesOf(database, accountId);
   return [
@@ -326,10 +330,8 @@ function figuresOf({ database, accountId, line, records }, { failed: { id: faile
   ];
 }
 
-function callsOf(
-  { store, intake, departed, transitions, accountId, scope, keyId, database, findKey },
-  { near, middle, far },
-) {
+function callsOf(context, { near, middle, far }) {
+  const { store, intake, departed, transitions, accountId, scope, keyId, database, findKey } = context;
   const command = (changes = {}) => ({
     id: newTaskId(),
     accountId,
@@ -423,6 +425,8 @@ function callsOf(
     ['tasks/TaskStore.cancel', async () => store.cancel(scope, (await intake.take(command(), 900_000)).task.id)],
     ['tasks/ToldCosts.tell', () => new ToldCosts(database).tell(near.id)],
     ['tasks/ToldCosts.takeBack', () => new ToldCosts(database).takeBack(near.id)],
+    ['tasks/TaskStore.ofKey', () => store.ofKey(accountId, 'none')],
+    ['tasks/DepartedCallers.markRead', () => departed.markRead(near.id)],
     ['tasks/DepartedCallers.markDelivered', () => departed.markDelivered([near.id])],
     ['tasks/DepartedCallers.markAbandoned', () => departed.markAbandoned(middle.id, middle.requestId)],
     [
@@ -450,6 +454,7 @@ function callsOf(
       },
     ],
     ['billing/ChatUsageRepository.add', () => usage.add(Array.from({ length: 20 }, chat))],
+    ...recurringApprovals(context, { command, take, unkeyed, equal }),
   ];
 }
 

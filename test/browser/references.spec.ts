@@ -92,7 +92,7 @@ describe('reference images of the playground in a browser', () => {
     expect(await waitUntil(async () => (await width()) === before, { timeoutMs: 10_000 })).toBe(true);
     // The whole is half a window away from its left half, twice as large.
     for (let step = 0; step < 2; step++) await dialog().getByRole('button', { name: 'Zoom in' }).click();
-    await dialog().getByText('2×').waitFor();
+    await dialog().getByText('2×', { exact: true }).waitFor();
     await dialog().locator('label').filter({ hasText: 'Move' }).click();
     const [left, top] = [view.x, view.y];
     await page().mouse.move(left + view.width / 2, top + view.height / 2);

@@ -258,6 +258,20 @@ describe('approval above a price', () => {
     expect(again.headers.get('x-task-id')).not.toBe(id);
   });
 
+  it('buys once for a synchronous caller when the threshold goes between its refusal and its equal request', async () => {
+    const { id: keyId, key, spent } = await payer(0);
+    const body = order();
+    const send = () => platform.call(GENERATIONS, { key, body });
+    const id = (await send()).headers.get('x-task-id') ?? '';
+    expect((await ada.call(`/keys/${keyId}`, { method: 'PATCH', body: { approve_above: null } })).status).toBe(200);
+    const held = await send();
+    expect([held.status, held.headers.get('x-task-id')]).toEqual([409, id]);
+    await approve(id);
+    const answered = await send();
+    expect([answered.status, answered.headers.get('x-task-id')]).toEqual([200, id]);
+    expect(await spent()).toBe(PRICE);
+  });
+
   it('lets a synchronous caller wait with Prefer: wait', async () => {
     const { key } = await payer(0);
     const answer = platform.call(GENERATIONS, { key, body: order(), headers: { prefer: 'wait=60' } });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
+import { signInFirstAdmin, signInInvited } from '../support/console.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi } from '../support/processes.js';
 import { image, json, startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
@@ -264,6 +265,29 @@ models:
     expect(await chatRow(answer)).toEqual({ end_user: null, tags: ['a', 'default'] });
     expect(lastSent()).toEqual(CHAT);
     expect((await row(await generate(platform.key))).tags).toBeNull();
+  });
+
+  it('an order in the playground has the tags of a member’s limited key, and the member as its end user', async () => {
+    const ada = await signInFirstAdmin(platform);
+    const member = async (email: string) => {
+      const who = await signInInvited(platform, { email, role: 'member' });
+      const { key } = await who.ask<{ key: { id: string } }>('/keys', { body: { name: 'of a member' } });
+      const settings = { tasks_in_flight: 5, end_users: 'require', tags: ['team'] };
+      await ada.ask(`/keys/${key.id}`, { method: 'PATCH', body: settings });
+      return async (fields: object) => {
+        const body = { model: 'gpt-image-2', prompt: `a pear, number ${++count}`, resolution: '1k', ...fields };
+        const { task_id: id } = await who.ask<{ task_id: string }>('/images', { body });
+        const { rows } = await platform.pool.query('SELECT api_key_id, end_user, tags FROM tasks WHERE id = $1', [id]);
+        expect(rows).toEqual([
+          { api_key_id: key.id, end_user: expect.stringMatching(/^eu_[\w-]{43}$/) as string, tags: ['team'] },
+        ]);
+        return (rows[0] as { end_user: string }).end_user;
+      };
+    };
+    const [ann, bob] = [await member('ann@example.org'), await member('bob@example.org')];
+    const first = await ann({});
+    expect(await ann({ user: CANARY })).toBe(first);
+    expect(await bob({})).not.toBe(first);
   });
 
   it.each([

@@ -307,6 +307,7 @@ describe('the MCP server', () => {
     expect(held).toMatchObject({ isError: false, facts: { status: 'pending', phase: 'held' } });
     expect(held.text).toContain('An owner or admin of the account has to approve it');
     const { id = '' } = held.facts;
+    await platform.pool.query(`UPDATE tasks SET created_at = created_at - interval '1 hour' WHERE id = $1`, [id]);
     expect((await generate(client, `a tower ${marker}`)).facts.id).toBe(id);
     expect(startsOf(marker)).toBe(0);
     expect((await platform.call(`/v1/tasks/${id}/approve`, { method: 'POST', key: approver })).status).toBe(200);

@@ -166,6 +166,42 @@ describe('taking requests in', () => {
     expect((await take(unkeyed(1, fingerprint), changes)).attached).toBe(false);
   });
 
+  const approval = { above: 0, deadlineMs: DEADLINE_MS };
+  const HOURS_AGO = `created_at = now() - interval '30 hours'`;
+  const ended = (hours: number) =>
+    `status = 'completed', phase = 'done', finished_at = now() - interval '${hours} hours'`;
+
+  it.each([
+    ['waits for its approval', true, HOURS_AGO],
+    ['was completed 23 hours ago', true, `${HOURS_AGO}, ${ended(23)}`],
+    ['was completed 25 hours ago', false, `${HOURS_AGO}, ${ended(25)}`],
+    ['was delivered', false, `${HOURS_AGO}, ${ended(1)}, delivered_at = now() - interval '1 hour'`],
+  ])('gives an asynchronous retry the task that needed an approval, which %s: %s', async (_name, attached, change) => {
+    const fingerprint = randomBytes(32);
+    const asked = { asynchronous: true, approval };
+    const first = await take(unkeyed(1, fingerprint), asked);
+    await room.sql(`UPDATE tasks SET ${change} WHERE id = $1`, [first.task.id]);
+    const again = await take(unkeyed(1, fingerprint), asked);
+    expect(again.attached).toBe(attached);
+    // Nor does it matter whether it needs an approval itself.
+    expect((await take(unkeyed(1, fingerprint), { asynchronous: true })).task.id).toBe(again.task.id);
+  });
+
+  it.each([0, 1])(
+    'lets a synchronous request have its held task when it needs no approval any more (try %i)',
+    async (retry) => {
+      const identity = unkeyed(retry);
+      const first = await take(identity, { approval });
+      const found = { attached: true, task: { id: first.task.id } };
+      if (retry === 0) expect((await take(identity, { asynchronous: true })).attached).toBe(false);
+      expect(await Promise.all([take(identity), take(identity)])).toMatchObject([found, found]);
+      await room.sql(`UPDATE tasks SET ${HOURS_AGO}, ${ended(23)} WHERE id = $1`, [first.task.id]);
+      expect(await take(identity)).toMatchObject(found);
+      await room.sql('UPDATE tasks SET delivered_at = now() WHERE fingerprint = $1', [identity.fingerprint]);
+      expect((await take(identity)).attached).toBe(false);
+    },
+  );
+
   describe('an equal request of a client that counts no tries', () => {
     const WINDOW_MS = 120_000;
     const uncounted = (fingerprint = randomBytes(32)): RequestIdentity => ({

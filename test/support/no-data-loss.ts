@@ -46,11 +46,10 @@ export async function expectNoDataLoss(platform: Platform, storm: string): Promi
   const tasks = async (): Promise<StoredTask[]> =>
     (await platform.pool.query<StoredTask>('SELECT id, status, inputs, mask FROM tasks')).rows;
   await waitUntil(async () => (await tasks()).every(({ status }) => status !== 'pending'), { timeoutMs: 60_000 });
-  const ended = await tasks();
-  expect(ended.filter(({ status }) => status === 'pending')).toEqual([]);
-  // Uploads of callers that hung up are deleted shortly afterwards, and those of failed tasks shortly after their end.
-  let stored: string[] = [];
+  expect((await tasks()).filter(({ status }) => status === 'pending')).toEqual([]);
+  // Uploads of callers that hung up, and those of a failed task, are deleted shortly afterwards.
   let expected: string[] = [];
+  let stored: string[] = [];
   const areSame = async (): Promise<boolean> => {
     const referenced = (await tasks()).flatMap(({ inputs, mask }) => [...inputs, ...(mask === null ? [] : [mask])]);
     expected = referenced.flatMap(({ key, deleted }) => (deleted ? [] : (key ?? []))).sort();

@@ -32,6 +32,13 @@ const EXEMPT: Readonly<Record<string, readonly string[]>> = {
     'database/setPooledSession',
     'database/tryCommit',
   ],
+  'goes through the lines of one batch by their key, or through the batches that have not ended': [
+    'batches/takeStep',
+    'batches/putOff',
+    'batches/claimLines',
+    'batches/endLines',
+    'batches/endWaiting',
+  ],
   'looks up rows by their primary keys': [
     'accounts/PasskeyStore.add',
     'accounts/SessionStore.discard',
@@ -44,21 +51,6 @@ const EXEMPT: Readonly<Record<string, readonly string[]>> = {
     'tasks/LostCallers.markCompleted',
     'tasks/RetractTasks.retract',
     'tasks/deleteUnwanted',
-    'tasks/ApproveTask.mayDecide',
-    'tasks/approveTask',
-    'tasks/rejectTask',
-    'tasks/DepartedCallers.markRead',
-    'tasks/TaskStore.ofKey',
-    'uploads/UploadRepository.addResults',
-    'uploads/UploadRepository.file',
-    'uploads/UploadRepository.removeFile',
-  ],
-  'goes through batches that have not ended, and the lines of one, by indexes that hold what is unfinished': [
-    'batches/takeStep',
-    'batches/putOff',
-    'batches/claimLines',
-    'batches/endLines',
-    'batches/endWaiting',
   ],
 };
 

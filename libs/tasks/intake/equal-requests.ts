@@ -80,17 +80,25 @@ export class EqualRequests {
   }
 
   /**
+   * The same task for a synchronous request that needs no approval itself: its caller was refused before a threshold or
+   * price changed, and sends the request again.
+   */
+  private async takeHeldBefore({ command, fingerprint }: Wanting): Promise<Intake | undefined> {
+    const { asynchronous, apiKeyId, requestId } = command;
+    if (asynchronous) return undefined;
+    const id = await takeApproval(this.prisma.pool, { fingerprint, apiKeyId, requestId });
+    const intake = id === undefined ? undefined : await attach(this.prisma, id);
+    return intake && { ...intake, isRepeatable: true };
+  }
+
+  /**
    * Attaches the request to the task that `take` would find instead of making one: it is this caller's from then on, and
    * no longer abandoned.
    */
   async attachExisting(request: Omit<UnkeyedRequest, 'deadlineMs'>): Promise<Intake | undefined> {
     await this.departed.waitForMarks(request.fingerprint);
-    const { approval, asynchronous, apiKeyId, requestId } = request.command;
-    if (approval !== undefined && !asynchronous) {
-      const held = await takeApproval(this.prisma.pool, { fingerprint: request.fingerprint, apiKeyId, requestId });
-      const intake = held === undefined ? undefined : await attach(this.prisma, held);
-      if (intake !== undefined) return { ...intake, isRepeatable: true };
-    }
+    const held = await this.takeHeldBefore(request);
+    if (held !== undefined) return held;
     if (request.retry === 0) return (await this.takeAbandoned(request)) ?? (await this.askOthers(request)).taken;
     // Once is enough: the request was refused already, so at worst the refusal stands, and nothing is bought.
     const id = await takeUndelivered(this.prisma.pool, this.attaching(request));
@@ -103,8 +111,8 @@ export class EqualRequests {
   }
 
   /**
-   * The first try of a call. It checks callers of equal requests at other processes only if there are any, because that
-   * takes more statements and a message to them.
+   * The first try of a call. It looks for a task that needed an approval, and checks callers of equal requests at other
+   * processes, only if there are any, because that takes more statements and a message to them.
    */
   private async takeFirst(request: UnkeyedRequest): Promise<Intake | undefined> {
     const { command, deadlineMs, fingerprint, call } = request;
@@ -119,7 +127,10 @@ export class EqualRequests {
       await assertPresent(call);
       const row = await this.insertAlone(request, seen);
       if (row !== undefined) return created(row);
-      const existing = (await this.takeOfRetry(request)) ?? (await this.takeAbandoned(request));
+      const existing =
+        (await this.takeHeldBefore(request)) ??
+        (await this.takeOfRetry(request)) ??
+        (await this.takeAbandoned(request));
       if (existing !== undefined) return existing;
       const asked = await this.askOthers(request);
       if (asked.taken !== undefined) return asked.taken;

@@ -1,5 +1,6 @@
 import type { Queryable } from '#database/queryable.js';
 import type { QueueCaller } from '#queue/fair-order.js';
+import { AWAITS_REPETITION, WAITS_FOR_EQUAL_MS } from './equal-requests.sql.js';
 import { ACCOUNT_WEIGHT, ORIGINAL_KEY, TURN_KEY, TURN_WEIGHT } from './task-columns.js';
 import type { TaskError } from './task.js';
 
@@ -25,12 +26,6 @@ export interface RejectedRow {
 
 /** Of two decisions, the second finds no row, and neither does one that comes after the deadline. */
 const STILL_HELD = `id = $1 AND account_id = $2 AND status = 'pending' AND phase = 'held' AND deadline_at > now()`;
-
-/**
- * How long an approved task waits for the equal request that gets its image, from its end: its first one was refused, so
- * whoever sent it has to come back.
- */
-const WAITS_FOR_EQUAL_MS = 86_400_000;
 
 /** `decision` and `reason` are SQL. */
 function decided(decision: string, reason = 'NULL'): string {
@@ -81,8 +76,7 @@ export async function rejectTask(
 const FIND_WANTED = {
   name: 'task_find_approval',
   text: `UPDATE tasks SET attached_by = $3 WHERE id = (SELECT id FROM tasks
-      WHERE fingerprint = $1 AND api_key_id = $2 AND approval IS NOT NULL AND NOT asynchronous AND NOT cost_told
-        AND delivered_at IS NULL AND (status = 'pending' OR status = 'completed' AND finished_at > now() - ${WAITS_FOR_EQUAL_MS} * interval '1 millisecond')
+      WHERE fingerprint = $1 AND api_key_id = $2 AND NOT asynchronous AND ${AWAITS_REPETITION}
       ORDER BY created_at DESC, id DESC LIMIT 1)
     RETURNING id`,
 };

@@ -1,4 +1,5 @@
 import type { Queryable } from '#database/queryable.js';
+import { AWAITS_REPETITION } from './equal-requests.sql.js';
 import { overlayColumn, TASK_COLUMNS, type TaskRow } from './task-columns.js';
 import type { TaskCommand } from './task.js';
 
@@ -19,6 +20,14 @@ export interface KeyedRequest {
  * does not know the phase; and RetractTasks, which deletes only what was never due, leaves it alone.
  */
 const NOT_BEFORE_APPROVAL = `now() + deadline_ms * interval '1 millisecond' + interval '1 hour'`;
+
+/**
+ * The newest task that a synchronous request gets instead of its own, even if it needs no approval any more. In an order, so
+ * that Postgres reads the index of approvals, and with a limit instead of EXISTS, so that it never reads all of them.
+ */
+const HELD_BEFORE = `SELECT earlier.id FROM tasks AS earlier
+        WHERE earlier.fingerprint = new.fingerprint AND earlier.api_key_id = new.api_key_id AND NOT earlier.asynchronous AND ${AWAITS_REPETITION}
+        ORDER BY earlier.created_at DESC LIMIT 1`;
 
 // Takes keys in sorted order, so that two of these statements never deadlock.
 const INSERT = {
@@ -46,13 +55,14 @@ const INSERT = {
       approval, CASE WHEN approval IS NULL THEN 'queued' ELSE 'held' END, CASE WHEN approval IS NOT NULL THEN ${NOT_BEFORE_APPROVAL} END
     FROM new
     WHERE (key IS NULL OR id IN (SELECT task_id FROM held))
+      AND (attach_window_ms IS NULL OR asynchronous OR (${HELD_BEFORE}) IS NULL)
       AND (attach_window_ms IS NULL OR first_try_may_insert(fingerprint, api_key_id, attach_window_ms, here, seen, age_ms, ${UNDERWAY_MS}))
     RETURNING ${TASK_COLUMNS}`,
 };
 
 /**
  * The first try of a call: it creates no row while there is a task of an equal request that it may repeat. The function
- * `first_try_may_insert` of the baseline migration decides.
+ * `first_try_may_insert` of the baseline migration decides, and HELD_BEFORE.
  */
 export interface FirstTry {
   /** For how long it may get the task of a caller that has left, in ms. */

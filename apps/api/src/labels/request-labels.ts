@@ -58,6 +58,9 @@ export function assertTags(tags: unknown, param: string): void {
   if (problem) throw new AppError(problem.code, problem.message, { param: param + (problem.at ?? '') });
 }
 
+/** The key that a request counts for, and the person who sent it in the console. */
+type Labeling = Pick<Caller, 'accountId' | 'originalKeyId' | 'endUsers' | 'personId'>;
+
 /** Decides which end user and which tags a request has, as its key says. */
 @Injectable()
 export class LabelRequests {
@@ -67,7 +70,7 @@ export class LabelRequests {
    * Throws AppError: `missing_required_parameter` when the key requires an end user; `invalid_value` for an identifier
    * that can't be forwarded; `array_above_max_length` for too many tags; `server_is_overloaded` without a database.
    */
-  async of(caller: Pick<Caller, 'accountId' | 'originalKeyId' | 'endUsers' | 'tags'>, sent: SentLabels) {
+  async of(caller: Labeling & Pick<Caller, 'tags'>, sent: SentLabels) {
     const tags = distinctTags([...(sent.bodyTags ?? []), ...(sent.tags ?? []), ...(caller.tags ?? [])]);
     if (tags.length > MAX_TAGS) {
       const text = `A request has at most ${MAX_TAGS} tags, with those of its API key.`;
@@ -77,11 +80,12 @@ export class LabelRequests {
   }
 
   private async endUser(
-    { accountId, originalKeyId, endUsers = 'off' }: Pick<Caller, 'accountId' | 'originalKeyId' | 'endUsers'>,
+    { accountId, originalKeyId, personId, endUsers = 'off' }: Labeling,
     sent: SentLabels,
   ): Promise<string | undefined> {
     if (endUsers === 'off') return undefined;
-    const found = identifierIn(sent);
+    // In the console, whoever orders is the end user, whatever they send.
+    const found = identifierIn(personId === undefined ? sent : { endUser: personId });
     if (endUsers === 'forward') {
       if (found !== undefined && !isEndUserIdentifier(found.raw)) throw notForwarded(found.param);
       return found?.raw;
@@ -98,7 +102,7 @@ export class LabelRequests {
 }
 
 /** The first identifier that a request has, and where. */
-function identifierIn({ safetyIdentifier, user, endUser }: SentLabels) {
+function identifierIn({ safetyIdentifier, user, endUser }: Partial<SentLabels>) {
   if (safetyIdentifier) return { raw: safetyIdentifier, param: 'safety_identifier' };
   if (user) return { raw: user, param: 'user' };
   return endUser === undefined ? undefined : { raw: endUser, param: END_USER_HEADER };

@@ -176,7 +176,11 @@ export function DescribeDeleteMany(): MethodDecorator {
 /** Documents its progress. */
 export function DescribeErasure(): MethodDecorator {
   return applyDecorators(
-    ApiOperation({ operationId: 'getTaskErasure', summary: 'Get the progress of a deletion' }),
+    ApiOperation({
+      operationId: 'getTaskErasure',
+      summary: 'Get the progress of a deletion',
+      description: 'How many of the matching tasks were deleted so far, and whether all of their contents are gone.',
+    }),
     ApiParam({ name: 'id', type: String, example: 'erasure_01JD0Z8Q4M0W3E5V6T7R8Y9X0A' }),
     ApiResponse({ status: 200, type: TaskErasureView, headers: REQUEST_ID_HEADER }),
     DescribeErrors(404, 429),

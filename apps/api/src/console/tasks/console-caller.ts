@@ -3,6 +3,7 @@ import { AccountStore } from '#accounts/account-store.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import type { ApiKeyRow } from '#accounts/api-keys.js';
 import { NewKeyRepository } from '#accounts/new-key.repository.js';
+import { storedEndUserMode } from '#accounts/end-users.js';
 import { may } from '#accounts/person-rules.js';
 import type { Session } from '#accounts/session-store.js';
 import { TaskRights } from '#accounts/task-rights.js';
@@ -17,8 +18,8 @@ type Orderer = Pick<Session, 'accountId' | 'personId' | 'role'>;
 
 /** A key, with its limits if it belongs to a user. */
 type PayingKey = Pick<ApiKeyRow, 'id'> & { readonly originalKeyId?: string | null } & Partial<
-    Pick<ApiKeyRow, 'weight' | 'submitsPerMinute' | 'pollsPerMinute' | 'tasksInFlight' | 'keepSeconds'>
-  > & { readonly approveAboveMicros?: bigint | null };
+    Pick<ApiKeyRow, 'weight' | 'submitsPerMinute' | 'pollsPerMinute' | 'tasksInFlight' | 'keepSeconds' | 'tags'>
+  > & { readonly approveAboveMicros?: bigint | null; readonly endUsers?: string };
 
 /** Names of the hidden keys for the playground and for provider tests. */
 const PLAYGROUND_KEY = 'Playground';
@@ -26,7 +27,8 @@ const TEST_KEY = 'Provider test';
 
 /**
  * The caller for images ordered in the console: a hidden key of the account, whose secret no one has. A member whose
- * key an admin has limited uses that key, so that the console does not bypass its limits.
+ * key an admin has limited uses that key, so that the console does not bypass its limits, nor what it says of end users
+ * and tags.
  */
 @Injectable()
 export class ConsoleCaller {
@@ -73,6 +75,8 @@ export class ConsoleCaller {
       models: [],
       scopes: [],
       defaultResponseFormat: undefined,
+      ...(key.endUsers !== undefined && { endUsers: storedEndUserMode(key.endUsers) }),
+      tags: key.tags ?? [],
       keepSeconds: key.keepSeconds ?? account.keepSeconds ?? undefined,
       allowPixelSize: true,
       submitMode: 'sync',

@@ -92,6 +92,7 @@ function Today() {
             name="Median latency today (UTC)"
             value={
               <>
+                {/* Between the two, a line may end: both are too wide for a phone. */}
                 <span className="nowrap">{duration(median)}</span>{' '}
                 {waited !== null && (
                   <Text span fz="xs" fw={400} c="dimmed" className="nowrap">
