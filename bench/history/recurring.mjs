@@ -100,7 +100,6 @@ export async function recurring(database, room, { tasks, accountId }) {
     lost,
     slots,
     queue,
-    events,
   };
   const places = await placesOf(database, accountId);
   return [

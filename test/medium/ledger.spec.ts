@@ -10,7 +10,6 @@ const OTHERS = [
   'tasks_refuse_revival',
   'tasks_tell_end',
   'tasks_tell_held',
-  'tasks_begin_lifetime',
   'tasks_end_lifetime',
   'tasks_forget_erasure',
   'first_try_may_insert',

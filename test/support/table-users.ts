@@ -34,7 +34,7 @@ const EXEMPT: Readonly<Record<string, readonly string[]>> = {
   ],
   'goes through the lines of one batch by their key, or through the batches that have not ended': [
     'batches/takeStep',
-    'batches/putOff',
+    'batches/waitForStep',
     'batches/claimLines',
     'batches/endLines',
     'batches/endWaiting',
@@ -46,7 +46,7 @@ const EXEMPT: Readonly<Record<string, readonly string[]>> = {
     'notifications/DeliveryLog.existing',
     'routing/upsertResponses',
     'tasks/TaskStore.callbackUrls',
-    'tasks/TaskStore.existing',
+    'tasks/TaskStore.phases',
     'tasks/DropInputs.delete',
     'tasks/LostCallers.markCompleted',
     'tasks/RetractTasks.retract',
