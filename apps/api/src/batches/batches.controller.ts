@@ -14,7 +14,7 @@ import { DescribeBatch, DescribeBatchCancel, DescribeBatches, DescribeNewBatch }
 import { batchView, pageOf } from './batch-views.js';
 import { BatchBody } from './dto/batch-body.dto.js';
 import { BatchListQuery } from './dto/page-queries.dto.js';
-import { DEFAULT_KEPT_SECONDS, keptSeconds } from './kept-seconds.js';
+import { DEFAULT_KEPT_SECONDS, keptSeconds } from './file-lifetime.js';
 import { RunBatches } from './run-batches.js';
 
 const READS = RouteConfig({ scope: 'tasks', counted: 'polls' });

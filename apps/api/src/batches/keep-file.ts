@@ -14,7 +14,7 @@ import { BodyMemory, BodyReservation } from '../common/fastify/body-memory.js';
 import { sourceOf } from '../common/source-of.js';
 import { UploadsConfig } from '../common/uploads.config.js';
 import { FILE_PART, readUploadForm } from '../uploads/upload-form.js';
-import { DEFAULT_KEPT_SECONDS, keptSeconds } from './kept-seconds.js';
+import { DEFAULT_KEPT_SECONDS, keptSeconds } from './file-lifetime.js';
 
 /** OpenAI's limit. */
 const MAX_FILE_BYTES = 200_000_000;
