@@ -9,8 +9,10 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 /** Time limit for a bundle to become ready; without a cache, it just starts more slowly. */
 const READY_MS = 60_000;
 const WRITE = 'write';
+/** Characters of the output of a bundle that did not start. */
+const LAST_OUTPUT = 2_000;
 
-/** Writes a code cache next to each file that these bundles load when they start. */
+/** Writes a code cache next to each file that these bundles load when they start. Throws if one of them can't start. */
 export async function writeCodeCaches(folder, roles) {
   const data = await mkdtemp(join(tmpdir(), 'darkroom-build-'));
   try {
@@ -32,17 +34,20 @@ async function startOnce(folder, role, data) {
       HOST: '127.0.0.1',
       PORT: String(await freePort()),
     },
-    stdio: ['ignore', 'pipe', 'ignore', 'ipc'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   const ended = new Promise((resolve) => child.once('close', resolve));
   const timer = setTimeout(() => child.kill('SIGKILL'), READY_MS);
   let output = '';
+  child.stderr.on('data', (bytes) => (output += bytes));
   child.stdout.on('data', (bytes) => {
     output += bytes;
     if (output.includes(`"${role}.started"`) && child.connected) child.send(WRITE, () => undefined);
   });
   await ended;
   clearTimeout(timer);
+  if (!output.includes(`"${role}.started"`) && !child.killed)
+    throw new Error(`the bundle of the ${role} ended while it was starting\n${output.slice(-LAST_OUTPUT)}`);
 }
 
 async function freePort() {
