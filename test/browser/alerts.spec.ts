@@ -1,5 +1,5 @@
 import { waitUntil } from '#embedded/wait-until.js';
-import { menuLink, openScreen, type Screen } from '../support/chromium.js';
+import { openPage, openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD, signInInvited } from '../support/console.js';
 import { startWebhookPlatform, type WebhookPlatform } from '../support/webhook-platform.js';
 
@@ -39,7 +39,7 @@ describe('alerts and usage in a browser', () => {
   afterEach(() => expect(screen.troubles).toEqual([]));
 
   it('adds a channel, says what is wrong with a private address, and shows how a test went', async () => {
-    await menuLink(page(), 'Alerts').click();
+    await openPage(page(), 'Alerts');
     await page().getByText('No alerts are firing.').waitFor();
     // What everybody needs to know is on from the start.
     for (const name of ['Budget threshold', 'Webhook failing', 'Provider down', 'Queue wait'])
@@ -79,7 +79,7 @@ describe('alerts and usage in a browser', () => {
     room.receiver.answer('/services/T0/B0/secret-of-slack', 404);
     await test();
     await region('Channels').getByText('Test alert: Answered 404.').waitFor();
-    await menuLink(page(), 'Overview').click();
+    await openPage(page(), 'Overview');
     await region('Needs attention')
       .getByText(/^Alerts don’t arrive at Slack https:\/\/127.0.0.1:\d+\/…lack\. Test alert: Answered 404\.$/)
       .click();

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { giveSession, menuLink, openScreen, type Screen } from '../support/chromium.js';
+import { giveSession, menuLink, openPage, openScreen, type Screen } from '../support/chromium.js';
 import { signInFirstAdmin } from '../support/console.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
@@ -78,7 +78,7 @@ describe('approvals in a browser', () => {
     expect(await stateOf(id)).toEqual({ status: 'pending', phase: 'held' });
     await open('/');
     await page().getByText('1 request waits for approval.').waitFor();
-    await menuLink(page(), 'Approvals').click();
+    await openPage(page(), 'Approvals');
     await page().getByRole('heading', { name: 'Approvals', level: 1 }).waitFor();
     await menuLink(page(), 'Approvals 1 waiting').waitFor();
     await row('a lighthouse at dawn').getByText('$0.04').waitFor();

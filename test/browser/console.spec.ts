@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import OpenAI from 'openai';
 import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
-import { FOREIGN_NAME, menuLink, openScreen, type Screen } from '../support/chromium.js';
+import { FOREIGN_NAME, openPage, openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD } from '../support/console.js';
 import { insertFailed } from '../support/failed-task.js';
 import { patient } from '../support/patience.js';
@@ -53,7 +53,7 @@ describe('the console in a browser', () => {
     await button('Create account').click();
     await heading('Overview').waitFor();
     expect(page().url()).toBe(`${platform.url}/console/`);
-    await menuLink(page(), 'Keys').click();
+    await openPage(page(), 'Keys');
     await page().getByText('No keys yet').waitFor();
     expect(await screen.inspect('keys-empty')).toEqual([]);
   });
@@ -160,7 +160,7 @@ describe('the console in a browser', () => {
     expect(await screen.inspect('not-found')).toEqual([]);
     await page().getByRole('link', { name: 'Go to overview' }).click();
     await heading('Overview').waitFor();
-    await menuLink(page(), 'Keys').click();
+    await openPage(page(), 'Keys');
   });
 
   it('signs out and in again, and says when the password is wrong', async () => {
@@ -189,7 +189,7 @@ describe('the console in a browser', () => {
     await page().getByRole('link', { name: 'Ada Lovelace' }).click();
     await page().getByText('this session').waitFor();
     expect(await screen.inspect('account')).toEqual([]);
-    await menuLink(page(), 'Keys').click();
+    await openPage(page(), 'Keys');
   });
 
   it('makes a key whose secret works with the OpenAI client at once', async () => {
@@ -264,7 +264,7 @@ describe('the console in a browser', () => {
     await page().getByRole('dialog').waitFor();
     await page().keyboard.press('Escape');
     expect(await isFocused(`Actions for ${NAME}`)).toBe(true);
-    await menuLink(page(), 'Tasks').click();
+    await openPage(page(), 'Tasks');
     await page().getByRole('link', { name: PROMPT }).first().click();
     await heading('A lighthouse <svg onload=alert(3)> {{constructor}}…').waitFor();
     const isMain = () => page().evaluate<boolean>(`document.activeElement.id === 'main'`);
@@ -287,7 +287,7 @@ describe('the console in a browser', () => {
   });
 
   it('makes an image in the playground, and shows the request as code', async () => {
-    await menuLink(page(), 'Playground').click();
+    await openPage(page(), 'Playground');
     await page().getByLabel('Prompt').fill(PROMPT);
     await page().getByRole('radio', { name: '16:9' }).click();
     await button('Show code').click();
@@ -322,7 +322,7 @@ describe('the console in a browser', () => {
     const { rows } = await platform.pool.query(`SELECT mask FROM tasks WHERE action = 'edit'`);
     expect(rows).toEqual([{ mask: expect.any(Object) }]);
     // Its page shows what it was made from.
-    await menuLink(page(), 'Tasks').click();
+    await openPage(page(), 'Tasks');
     await page().getByRole('link', { name: 'A red boat' }).click();
     for (const name of ['Reference image', 'Mask']) {
       await page().getByRole('img', { name, exact: true }).waitFor();
@@ -362,7 +362,7 @@ describe('the console in a browser', () => {
     await page().getByRole('img', { name: 'A boat along the green line', exact: true }).waitFor();
     const { rows } = await platform.pool.query(`SELECT mask FROM tasks WHERE prompt LIKE '%green line'`);
     expect(rows).toMatchObject([{ mask: { kind: 'markup' } }]);
-    await menuLink(page(), 'Tasks').click();
+    await openPage(page(), 'Tasks');
     await page().getByRole('link', { name: 'A boat along the green line' }).click();
     const drawn = page().getByRole('img', { name: 'Markup', exact: true });
     await drawn.waitFor();
@@ -382,7 +382,7 @@ describe('the console in a browser', () => {
   });
 
   it('opens a task from any place of its row, also in a new tab', async () => {
-    await menuLink(page(), 'Tasks').click();
+    await openPage(page(), 'Tasks');
     const row = page().getByRole('row').filter({ hasText: 'A red boat' });
     const place = async () => {
       const { x, y, width, height } = (await row.getByText('Playground').boundingBox())!;
@@ -412,7 +412,7 @@ describe('the console in a browser', () => {
   });
 
   it('lists tasks by filters that are in the address, and tells the story of one', async () => {
-    await menuLink(page(), 'Tasks').click();
+    await openPage(page(), 'Tasks');
     await page().getByLabel('Search prompts').fill('lighthouse');
     await page().waitForURL(/text=lighthouse/);
     const row = page().getByRole('link', { name: PROMPT }).first();
@@ -458,7 +458,7 @@ describe('the console in a browser', () => {
   });
 
   it('shows what was made and spent as charts, and gives it out as CSV', async () => {
-    await menuLink(page(), 'Usage').click();
+    await openPage(page(), 'Usage');
     await page().locator('section', { hasText: 'Latency (p95)' }).waitFor();
     const today = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
     await page().locator('section', { hasText: 'Images' }).getByText(today.format(), { exact: true }).waitFor();
@@ -557,7 +557,7 @@ describe('the console in a browser', () => {
   });
 
   it('revokes the key, which is refused from then on', async () => {
-    await menuLink(page(), 'Keys').click();
+    await openPage(page(), 'Keys');
     await button(`Actions for ${NAME}`).click();
     await page().getByRole('menuitem', { name: 'Revoke' }).click();
     await page().getByText('You can’t undo this').waitFor();

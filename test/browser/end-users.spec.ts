@@ -1,6 +1,6 @@
 import { newTaskId } from '#tasks/row/task-id.js';
 import { insertSettledTask } from '../support/settled-task.js';
-import { giveSession, menuLink, openScreen, type Screen } from '../support/chromium.js';
+import { giveSession, openPage, openScreen, type Screen } from '../support/chromium.js';
 import { signInFirstAdmin } from '../support/console.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
@@ -52,7 +52,7 @@ describe('end users and tags in a browser', () => {
   it('a key says what it does with identifiers, and keeps it', async () => {
     const { page } = screen;
     await page.goto('/console/');
-    await menuLink(page, 'Keys').click();
+    await openPage(page, 'Keys');
     await page.getByRole('button', { name: 'Create key' }).first().click();
     await page.getByRole('textbox', { name: 'Name', exact: true }).fill('shop');
     await page.getByRole('button', { name: 'End users and tags' }).click();

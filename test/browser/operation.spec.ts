@@ -5,7 +5,7 @@ import type { Locator } from 'playwright-core';
 import type { EmbeddedService } from '#embedded/postgres.js';
 import { startRedis } from '#embedded/redis.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { menuLink, openScreen, type Screen } from '../support/chromium.js';
+import { openPage, openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD, signInInvited } from '../support/console.js';
 import { insertFailed } from '../support/failed-task.js';
 import { freePort } from '../support/free-port.js';
@@ -92,7 +92,7 @@ describe('providers and queue in a browser', () => {
     await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await button('Create account').click();
     await page().getByText('Installation').waitFor();
-    await menuLink(page(), 'Status and queue').click();
+    await openPage(page(), 'Status and queue');
     await card('house').getByText('Healthy').waitFor();
     await page().getByText('2 workers').waitFor();
     await page().getByText('No failed tasks in this period').waitFor();
@@ -223,7 +223,7 @@ describe('providers and queue in a browser', () => {
     await page().goBack();
     await page().goBack();
     // So does the list of tasks.
-    await menuLink(page(), 'Tasks').click();
+    await openPage(page(), 'Tasks');
     const again = page()
       .getByRole('row')
       .filter({ has: page().locator(`a[href$="${own[0]!}"]`) });

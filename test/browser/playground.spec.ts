@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
-import { menuLink, openScreen, type Screen } from '../support/chromium.js';
+import { openPage, openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD } from '../support/console.js';
 import { patient } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
@@ -33,7 +33,7 @@ describe('making images in a browser', () => {
     await page().getByLabel('Email').fill('ada@example.org');
     await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await button('Create account').click();
-    await menuLink(page(), 'Playground').click();
+    await openPage(page(), 'Playground');
   });
   afterAll(async () => {
     await screen.close();
@@ -388,7 +388,7 @@ describe('making images in a browser', () => {
     expect(await button(/^Remove reference image/).count()).toBe(16);
     expect(await screen.inspect('playground-references')).toEqual([]);
     // Nor does one from elsewhere take the place of one that is there.
-    await menuLink(page(), 'Gallery').click();
+    await openPage(page(), 'Gallery');
     await page()
       .getByRole('checkbox', { name: /^Select/ })
       .first()

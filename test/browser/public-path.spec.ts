@@ -1,5 +1,5 @@
 import { waitUntil } from '#embedded/wait-until.js';
-import { menuLink, openScreen, type Screen } from '../support/chromium.js';
+import { openPage, openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD } from '../support/console.js';
 import { freePort } from '../support/free-port.js';
 import { CLIENT, TestOpenIdProvider } from '../support/openid-provider.js';
@@ -51,7 +51,7 @@ describe.each([
     await page().getByLabel('Email').fill('ada@example.org');
     await page().getByRole('textbox', { name: 'Password' }).fill(PASSWORD);
     await button('Create account').click();
-    await menuLink(page(), 'Playground').click();
+    await openPage(page(), 'Playground');
     await page().getByLabel('Prompt').fill('A fox under a path');
     await button(/^Generate/).click();
     const image = page().getByRole('img', { name: 'A fox under a path' });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
-import { giveSession, menuLink, openScreen, type Screen } from '../support/chromium.js';
+import { giveSession, openPage, openScreen, type Screen } from '../support/chromium.js';
 import { signInFirstAdmin, signInInvited, type Browser } from '../support/console.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
@@ -127,7 +127,7 @@ describe('orders of the playground in a browser', () => {
     // Another task of it costs what it would cost today.
     await button(/^Run again · \$0\.06/).waitFor();
     expect(await screen.inspect('task-several')).toEqual([]);
-    await menuLink(page(), 'Playground').click();
+    await openPage(page(), 'Playground');
     await button(/^A red fox/).click();
     await button('Reuse settings').click();
     expect(await page().getByRole('combobox', { name: 'Images' }).inputValue()).toBe('3');
@@ -254,9 +254,9 @@ describe('orders of the playground in a browser', () => {
 
   it('survive leaving the page, and are forgotten by a sign-out', async () => {
     await page().getByLabel('Prompt').fill('A boat for later');
-    await menuLink(page(), 'Keys').click();
+    await openPage(page(), 'Keys');
     await page().getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
-    await menuLink(page(), 'Playground').click();
+    await openPage(page(), 'Playground');
     expect(await page().getByLabel('Prompt').inputValue()).toBe('A boat for later');
     await page().getByTitle('700.png').waitFor();
     await image('A wide boat').waitFor();

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { totpCode } from '#accounts/totp.js';
-import { menuLink, openScreen, type Screen } from '../support/chromium.js';
+import { openPage, openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD } from '../support/console.js';
 import { waitForLockWait } from '../support/lock-waits.js';
 import { patient } from '../support/patience.js';
@@ -76,7 +76,7 @@ describe('people and accounts in a browser', () => {
   });
 
   it('shows an admin alone, and invites a member by a link that is shown once', async () => {
-    await menuLink(ada.page, 'Team').click();
+    await openPage(ada.page, 'Team');
     await ada.page.getByText('You are the only member').waitFor();
     await ada.page.getByText('acct_default').waitFor();
     expect(await ada.inspect('team-alone')).toEqual([]);
@@ -228,12 +228,12 @@ describe('people and accounts in a browser', () => {
     await heading(other, 'Keys').waitFor();
     await come(other, link, '');
     // A page that asks for nothing by itself, and so learns nothing before the click.
-    await menuLink(other.page, 'Playground').click();
+    await openPage(other.page, 'Playground');
     await heading(other, 'Playground').waitFor();
     await act(ada, HOSTILE, 'Sign out everywhere');
     await button(ada, 'Sign out').last().click();
     await ada.page.getByText('is signed out everywhere.').waitFor();
-    await menuLink(other.page, 'Tasks').click();
+    await openPage(other.page, 'Tasks');
     await heading(other, 'Sign in').waitFor();
   });
 
@@ -244,14 +244,14 @@ describe('people and accounts in a browser', () => {
     // Where the session ended.
     await heading(other, 'Tasks').waitFor();
     // A page that asks for nothing by itself.
-    await menuLink(other.page, 'Playground').click();
+    await openPage(other.page, 'Playground');
     await heading(other, 'Playground').waitFor();
     await act(ada, HOSTILE, 'Disable');
     expect(await ada.inspect('team-disable')).toEqual([]);
     await button(ada, 'Disable').click();
     await rowOf(ada, 'mo@example.org').getByText('disabled', { exact: true }).waitFor();
     expect(await ada.inspect('team-disabled')).toEqual([]);
-    await menuLink(other.page, 'Usage').click();
+    await openPage(other.page, 'Usage');
     await other.page.getByText('You are signed out').waitFor();
     await heading(other, 'Sign in').waitFor();
     expect(await other.inspect('signed-out')).toEqual([]);
@@ -377,7 +377,7 @@ describe('people and accounts in a browser', () => {
     await ada.page.getByLabel('Your name').fill('Ada L.');
     await button(ada, 'Change name').click();
     await menu(ada).getByRole('link', { name: 'Ada L.' }).waitFor();
-    await menuLink(ada.page, 'Team').click();
+    await openPage(ada.page, 'Team');
     await button(ada, 'Rename').click();
     await ada.page.getByRole('textbox', { name: 'Name' }).fill(HOSTILE);
     await button(ada, 'Save').click();
@@ -385,7 +385,7 @@ describe('people and accounts in a browser', () => {
   });
 
   it('makes a second account, which draws and sees nothing of the first', async () => {
-    await menuLink(ada.page, 'Playground').click();
+    await openPage(ada.page, 'Playground');
     await ada.page.getByLabel('Prompt').fill('The secret of the first account');
     await button(ada, /^Generate/).click();
     await ada.page.getByRole('img', { name: 'The secret of the first account' }).waitFor();
@@ -401,7 +401,7 @@ describe('people and accounts in a browser', () => {
     expect(await ada.inspect('accounts')).toEqual([]);
 
     await come(await fresh(), link, 'Grace');
-    await menuLink(other.page, 'Keys').click();
+    await openPage(other.page, 'Keys');
     // The page before has a button of this name too.
     await other.page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
     await button(other, 'Create key').first().click();
@@ -410,7 +410,7 @@ describe('people and accounts in a browser', () => {
     const secret = (await other.page.getByTestId('secret').textContent())!;
     await button(other, 'I’ve saved it').click();
     expect((await platform.call('/v1/models', { key: secret })).status).toBe(200);
-    await menuLink(other.page, 'Playground').click();
+    await openPage(other.page, 'Playground');
     await other.page.getByLabel('Prompt').fill('A boat of the second account');
     await button(other, /^Generate/).click();
     await other.page.getByRole('img', { name: 'A boat of the second account' }).waitFor();
@@ -418,7 +418,7 @@ describe('people and accounts in a browser', () => {
     await other.page.getByRole('link', { name: 'A boat of the second account' }).first().waitFor();
     expect(await other.page.getByText('The secret of the first account').count()).toBe(0);
     expect(await menu(other).getByRole('link', { name: 'Accounts' }).count()).toBe(0);
-    await menuLink(other.page, 'Team').click();
+    await openPage(other.page, 'Team');
     await rowOf(other, 'grace@example.org').waitFor();
     await other.page.getByText('Set by the operator of this installation').waitFor();
     expect(await other.page.getByText('mo@example.org').count()).toBe(0);

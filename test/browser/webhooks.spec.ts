@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { waitUntil } from '#embedded/wait-until.js';
-import { giveSession, menuLink, openScreen, type Screen } from '../support/chromium.js';
+import { giveSession, openPage, openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD, signInInvited } from '../support/console.js';
 import type { Platform } from '../support/platform.js';
 import { startWebhookPlatform, type WebhookPlatform } from '../support/webhook-platform.js';
@@ -60,7 +60,7 @@ describe('webhooks and the audit log in a browser', () => {
   });
 
   it('adds an endpoint, and says what is wrong with an address that is private or not https', async () => {
-    await menuLink(page(), 'Webhooks').click();
+    await openPage(page(), 'Webhooks');
     await page().getByText('No endpoints yet').waitFor();
     await page().getByText('No deliveries yet').waitFor();
     expect(await screen.inspect('webhooks-empty')).toEqual([]);

@@ -52,6 +52,12 @@ export function menuLink(page: Page, name: string): Locator {
   return page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name });
 }
 
+/** Opens a page of the console's menu. Until its heading is there, what a test clicks may be on the page before. */
+export async function openPage(page: Page, name: string): Promise<void> {
+  await menuLink(page, name).click();
+  await page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
+}
+
 /** One browser per file; its screens share no cookies, storage or cache. */
 let browser: Promise<Browser> | undefined;
 
