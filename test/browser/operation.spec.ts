@@ -235,7 +235,7 @@ describe('providers and queue in a browser', () => {
   });
 
   it('connects a provider and serves a model with it, without an editor', async () => {
-    await page().getByRole('link', { name: 'Providers and models' }).click();
+    await openPage(page(), 'Providers and models');
     const row = (name: string) => page().getByRole('row', { name: new RegExp(`^${name}`) });
     await row('house').getByText('models.yaml').waitFor();
     await row('draft').getByText('Free', { exact: true }).waitFor();
