@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { totpCode } from '#accounts/totp.js';
-import { openPage, openScreen, type Screen } from '../support/chromium.js';
+import { menuLink, openPage, openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD } from '../support/console.js';
 import { waitForLockWait } from '../support/lock-waits.js';
 import { patient } from '../support/patience.js';
@@ -233,7 +233,7 @@ describe('people and accounts in a browser', () => {
     await act(ada, HOSTILE, 'Sign out everywhere');
     await button(ada, 'Sign out').last().click();
     await ada.page.getByText('is signed out everywhere.').waitFor();
-    await openPage(other.page, 'Tasks');
+    await menuLink(other.page, 'Tasks').click();
     await heading(other, 'Sign in').waitFor();
   });
 
@@ -251,7 +251,7 @@ describe('people and accounts in a browser', () => {
     await button(ada, 'Disable').click();
     await rowOf(ada, 'mo@example.org').getByText('disabled', { exact: true }).waitFor();
     expect(await ada.inspect('team-disabled')).toEqual([]);
-    await openPage(other.page, 'Usage');
+    await menuLink(other.page, 'Usage').click();
     await other.page.getByText('You are signed out').waitFor();
     await heading(other, 'Sign in').waitFor();
     expect(await other.inspect('signed-out')).toEqual([]);
