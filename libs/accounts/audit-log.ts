@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { decodeTime, encodeTime, monotonicFactory } from 'ulid';
 import { definedFields, jsonOf, objectOf } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
+import type { Transaction } from '#database/queryable.js';
 import { lockAccount } from './accounts.sql.js';
 import type { AuditAction } from './audit-actions.js';
 
@@ -74,6 +75,11 @@ export class AuditLog {
 
   async write(event: AuditEvent): Promise<void> {
     await this.insert(this.prisma, event);
+  }
+
+  /** Like `write`, in a transaction with what it is about. */
+  async writeIn(transaction: Transaction, event: AuditEvent): Promise<void> {
+    await this.insert(transaction, event);
   }
 
   /** Records an action of a signed-in user. */
