@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { Webhook } from 'standardwebhooks';
 import { waitUntil } from '#embedded/wait-until.js';
+import { endedBatch, lineOf, resultsIn, startBatch } from '../support/batches.js';
 import { signInFirstAdmin, signInInvited, type Browser } from '../support/console.js';
 import { freePort } from '../support/free-port.js';
+import { callTool, mcpClient } from '../support/mcp-client.js';
 import { startApi, startWorker, type TestProcess } from '../support/processes.js';
 import { apiError, image, json, startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
 import { startWebhookPlatform, type WebhookPlatform } from '../support/webhook-platform.js';
@@ -195,6 +197,30 @@ models:
     await change(name, 'none');
     await until(async () => (await generate('mallory', { at: second })).status === 200);
     expect(await audited('end_user.unblocked', name)).toHaveLength(1);
+  });
+
+  it('are refused as lines of batches, as callers of agents’ tools, and when their tasks are run again', async () => {
+    const before = await generate('bulk');
+    const { safety_identifier: name } = (await before.json()) as { safety_identifier: string };
+    const agentKey = await room.platform.newKey({ end_users: 'derive' });
+    const drawn = await post(GENERATIONS, { model: 'gpt-image-2', prompt: 'a plum' }, undefined, agentKey);
+    const { safety_identifier: own } = (await drawn.json()) as { safety_identifier: string };
+    await change(name, 'blocked');
+    await change(own, 'blocked');
+    const line = lineOf('one', { model: 'gpt-image-2', prompt: 'a pear', user: 'bulk' });
+    const batch = await endedBatch(room.platform, (await startBatch(room.platform, [line], { key })).id, { key });
+    expect(await resultsIn(room.platform, batch.error_file_id, { key })).toMatchObject([
+      { response: { status_code: 403, body: { error: { code: 'end_user_blocked' } } } },
+    ]);
+    const client = await mcpClient({ url: room.platform.url, key: agentKey });
+    try {
+      const answer = await callTool(client, 'generate_image', { prompt: 'a plum' });
+      expect(answer).toMatchObject({ isError: true, facts: { error: { code: 'end_user_blocked' } } });
+    } finally {
+      await client.close();
+    }
+    const again = await ada.call(`/tasks/${before.headers.get('x-task-id')}/again`, { method: 'POST' });
+    expect(await codeOf(again)).toEqual([403, 'end_user_blocked']);
   });
 
   it('get nothing bought any more for what waits when they are blocked, and it is refunded', async () => {
