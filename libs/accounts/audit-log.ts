@@ -73,13 +73,9 @@ const NO_USER = 'nobody';
 export class AuditLog {
   constructor(private readonly prisma: PrismaService) {}
 
-  async write(event: AuditEvent): Promise<void> {
-    await this.insert(this.prisma, event);
-  }
-
-  /** Like `write`, in a transaction with what it is about. */
-  async writeIn(transaction: Transaction, event: AuditEvent): Promise<void> {
-    await this.insert(transaction, event);
+  /** `transaction`: the one of what the event is about, if there is one. */
+  async write(event: AuditEvent, transaction?: Transaction): Promise<void> {
+    await this.insert(transaction ?? this.prisma, event);
   }
 
   /** Records an action of a signed-in user. */

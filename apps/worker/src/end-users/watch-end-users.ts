@@ -79,7 +79,7 @@ export class WatchEndUsers implements OnModuleDestroy {
 
   private async announce(): Promise<void> {
     const states = await this.states.announce(async (transaction, state) => {
-      await this.audit.writeIn(transaction, auditEventOf(state));
+      await this.audit.write(auditEventOf(state), transaction);
     });
     for (const accountId of new Set(states.map((state) => state.accountId))) {
       // The usual evaluation does it again if this fails.
