@@ -54,16 +54,15 @@ export class EndUserStates {
     return changed;
   }
 
-  /** States that have an effect, latest first; `after`: the last one of the previous page. */
+  /** States that have an effect, latest first: all, or those of the end users that are named. */
   async list(
     accountId: string,
-    { endUsers, after, limit }: { endUsers?: readonly string[]; after?: Date | undefined; limit: number },
+    { endUsers, limit }: { endUsers?: readonly string[]; limit: number },
   ): Promise<EndUserState[]> {
     const rows = await this.prisma.endUserState.findMany({
       where: {
         accountId,
         ...(endUsers !== undefined && { endUser: { in: [...endUsers] } }),
-        ...(after !== undefined && { changedAt: { lt: after } }),
         OR: inEffect(new Date()),
       },
       orderBy: { changedAt: 'desc' },
