@@ -27,6 +27,10 @@ const overlap = ({ text }: EntryParts): string =>
 const withKeys = ({ text }: EntryParts, sentence: string): string =>
   withDetail(text('revoked_keys'), (count) => (count === '0' ? '' : ` ${sentence} (${count})`));
 const byKey = ({ text }: EntryParts): string => withDetail(text('key'), (id) => ` with the API key ${id}`);
+const withReason = ({ text }: EntryParts): string => {
+  const source = withDetail(text('provider'), (provider) => `, case ${text('case_id') ?? ''} of ${provider}`);
+  return `${source}${withDetail(text('reason'), (reason) => `: “${reason}”`)}`;
+};
 const ROLE_NAMES: Readonly<Record<string, string>> = {
   owner: 'an owner',
   admin: 'an admin',
@@ -101,6 +105,20 @@ export const AUDIT_ACTIONS = {
     kind: 'tasks',
     sentence: (told) =>
       `rejected a request${byKey(told)}${withDetail(told.text('reason'), (reason) => `: “${reason}”`)}`,
+  },
+  'end_user.flagged': { kind: 'tasks', sentence: (told) => `flagged the end user ${told.name}${withReason(told)}` },
+  'end_user.blocked': { kind: 'tasks', sentence: (told) => `blocked the end user ${told.name}${withReason(told)}` },
+  'end_user.paused': { kind: 'tasks', sentence: (told) => `paused the end user ${told.name}${withReason(told)}` },
+  'end_user.unblocked': {
+    kind: 'tasks',
+    sentence: (told) => `cleared the end user ${told.name}${withReason(told)}`,
+  },
+  'end_users.pause_rule_set': {
+    kind: 'tasks',
+    sentence: ({ text }) =>
+      text('refusals') === '0'
+        ? 'turned off the pause of end users'
+        : `set that end users are paused after ${text('refusals') ?? 'some'} refused requests`,
   },
   'tasks.redriven': { kind: 'tasks', sentence: ({ text }) => `retried ${text('count') ?? 'some'} failed tasks` },
   'tasks.cancelled': { kind: 'tasks', sentence: ({ text }) => `canceled ${text('count') ?? 'some'} tasks` },

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { decodeTime, encodeTime, monotonicFactory } from 'ulid';
 import { definedFields, jsonOf, objectOf } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
+import type { Transaction } from '#database/queryable.js';
 import { lockAccount } from './accounts.sql.js';
 import type { AuditAction } from './audit-actions.js';
 
@@ -72,8 +73,9 @@ const NO_USER = 'nobody';
 export class AuditLog {
   constructor(private readonly prisma: PrismaService) {}
 
-  async write(event: AuditEvent): Promise<void> {
-    await this.insert(this.prisma, event);
+  /** `transaction`: the one of what the event is about, if there is one. */
+  async write(event: AuditEvent, transaction?: Transaction): Promise<void> {
+    await this.insert(transaction ?? this.prisma, event);
   }
 
   /** Records an action of a signed-in user. */

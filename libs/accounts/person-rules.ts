@@ -29,6 +29,10 @@ export const ABILITIES = {
   },
   'tasks.retry': { roles: ['owner', 'admin'], what: 'retry failed tasks in bulk' },
   'tasks.approve': { roles: ['owner', 'admin'], what: 'approve or reject requests above a price' },
+  'end_users.manage': {
+    roles: ['owner', 'admin'],
+    what: 'end users: flag, block, and unblock them; when they are paused',
+  },
   'webhooks.read': {
     roles: ['owner', 'admin', 'member'],
     what: 'webhook endpoints; see and resend deliveries; members: own tasks, and tests',

@@ -191,21 +191,25 @@ const provider = {
       description: 'What happens to a task whose call may have been charged but returned no image.',
     },
     free: { type: 'boolean', description: 'Whether calls are never charged, for example on your own hardware.' },
+    webhook_secret: {
+      type: 'object',
+      required: ['env'],
+      additionalProperties: false,
+      description: 'Signing secret of its webhooks about end users, which are then accepted. Type openai.',
+      properties: { env: { type: 'string', pattern: VARIABLE, description: 'Name of an environment variable.' } },
+    },
     options: { type: 'object', description: 'Options of the provider type; see docs/providers.md.' },
   },
 } as const;
 
 /** Keys in the console are stored encrypted in the database, so they name no environment variables. */
-const sealedKeys = {
-  type: 'array',
-  minItems: 1,
-  items: {
-    type: 'object',
-    required: ['name', 'sealed'],
-    additionalProperties: false,
-    properties: { name, sealed: { type: 'string' } },
-  },
+const sealedKey = {
+  type: 'object',
+  required: ['name', 'sealed'],
+  additionalProperties: false,
+  properties: { name, sealed: { type: 'string' } },
 } as const;
+const sealedKeys = { type: 'array', minItems: 1, items: sealedKey } as const;
 
 /** A provider in the console. */
 const consoleProvider = {
@@ -213,6 +217,7 @@ const consoleProvider = {
   properties: {
     ...provider.properties,
     keys: sealedKeys,
+    webhook_secret: sealedKey,
     servers: serverList({ ...serverFields, keys: sealedKeys }),
   },
 } as const;
@@ -383,6 +388,7 @@ export interface ProviderSource extends Omit<ServerSource, 'name'> {
   servers?: ServerSource[];
   interrupted?: 'fail' | 'retry';
   free?: boolean;
+  webhook_secret?: KeySource;
   options?: Record<string, unknown>;
 }
 

@@ -22,12 +22,15 @@ interface ListedEntry<T> {
 }
 
 /** A provider without its keys. */
-type ShownProvider = Omit<ProviderSource, 'keys' | 'servers'> & { servers?: Omit<ServerSource, 'keys'>[] };
+type ShownProvider = Omit<ProviderSource, 'keys' | 'servers' | 'webhook_secret'> & {
+  servers?: Omit<ServerSource, 'keys'>[];
+};
 
 /** The entries of models.yaml and the console, with only the names of keys. */
 export interface ListedEntries {
   readonly providers: (ListedEntry<ShownProvider> & {
     readonly keys: string[];
+    readonly has_webhook_secret: boolean;
     /** The keys of its servers. */
     readonly server_keys: { readonly server: string; readonly name: string }[];
   })[];
@@ -77,10 +80,11 @@ export class ConsoleCatalog implements OnModuleInit, OnModuleDestroy {
     const ours = this.held.entries;
     const providers = listed('providers', entries.providers, ours.providers);
     return {
-      providers: providers.map(({ entry: { keys, servers, ...entry }, ...rest }) => ({
+      providers: providers.map(({ entry: { keys, servers, webhook_secret: webhookSecret, ...entry }, ...rest }) => ({
         ...rest,
         entry: { ...entry, ...(servers && { servers: servers.map(({ keys: _, ...server }) => server) }) },
         keys: shownKeys(keys),
+        has_webhook_secret: webhookSecret !== undefined,
         server_keys: (servers ?? []).flatMap(({ name: server, keys: own }) =>
           shownKeys(own).map((name) => ({ server, name })),
         ),

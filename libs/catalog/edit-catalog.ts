@@ -26,11 +26,13 @@ type Action = 'added' | 'changed' | 'removed';
 
 /** The requested state of a provider. */
 export interface ProviderChange {
-  readonly entry: Omit<ProviderSource, 'keys' | 'servers'> & {
+  readonly entry: Omit<ProviderSource, 'keys' | 'servers' | 'webhook_secret'> & {
     readonly servers?: readonly Omit<ServerSource, 'keys'>[];
   };
   /** All its keys; a key without a secret keeps the stored one. Absent: all keys stay. */
   readonly keys?: readonly KeyChange[] | undefined;
+  /** Signing secret of its webhooks; null removes it, absent: it stays. */
+  readonly webhook_secret?: string | null | undefined;
 }
 
 interface KeyChange {
@@ -185,6 +187,10 @@ export class EditCatalog {
     const { servers, ...rest } = body.entry;
     if (servers !== undefined && !isListOfObjects(servers))
       throw new AppError('invalid_value', 'servers must be a list of servers.', { param: 'servers' });
+    if ('webhook_secret' in rest)
+      throw new AppError('invalid_value', 'webhook_secret belongs next to the entry, not in it.', {
+        param: 'webhook_secret',
+      });
     if ([rest, ...(servers ?? [])].some((one) => 'keys' in one))
       throw new AppError('invalid_value', 'keys belong next to the entry, not in it.', { param: 'keys' });
     const given = new Map<SealedKey, string>();
@@ -200,9 +206,23 @@ export class EditCatalog {
         param: 'keys',
       });
     const listed = servers?.map((server) => withKeys(server, server.name));
-    const entry: ProviderSource = { ...withKeys(rest), ...(listed && { servers: listed }) };
+    const secret = this.webhookSecretOf(body, old, given);
+    const entry: ProviderSource = {
+      ...withKeys(rest),
+      ...(listed && { servers: listed }),
+      ...(secret && { webhook_secret: secret }),
+    };
     assertKeysReentered(old, entry, given);
     return { entry, given };
+  }
+
+  private webhookSecretOf(
+    { webhook_secret: webhookSecret }: ProviderChange,
+    old: ProviderSource | undefined,
+    given: Map<SealedKey, string>,
+  ): KeySource | undefined {
+    if (webhookSecret === undefined) return old?.webhook_secret;
+    return webhookSecret === null ? undefined : this.keyOf({ name: 'webhook', key: webhookSecret }, [], given);
   }
 
   private keyOf({ name, key }: KeyChange, stored: readonly KeySource[], given: Map<SealedKey, string>): KeySource {

@@ -8,6 +8,8 @@ import type { CatalogFile, KeySource, ModelSource, ProviderSource, ServerSource 
 
 /** What a header carries as it is; the message never contains the key. */
 const HEADER_TEXT = /^[\x21-\x7e]+$/;
+/** As Standard Webhooks writes secrets: base64 of 24 bytes or more. */
+const WEBHOOK_SECRET = /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/;
 
 /** The secret of a key; undefined when it is not set or can't be decrypted. */
 export type SecretOf = (key: KeySource) => string | undefined;
@@ -42,6 +44,14 @@ function providerProblems(name: string, provider: ProviderSource, secretOf: Secr
     }
     const names = (server.keys ?? []).map(keyName);
     if (new Set(names).size < names.length) say([...at, 'keys'], 'has two keys of the same name');
+  }
+  if (provider.webhook_secret !== undefined) {
+    const secret = secretOf?.(provider.webhook_secret);
+    if (descriptorOf(provider).loadCases === undefined)
+      say(['webhook_secret'], `is for providers of other types: ${provider.type} sends no webhooks about end users`);
+    else if (secretOf !== undefined && !secret) say(['webhook_secret'], missingSecret(provider.webhook_secret));
+    else if (secret && !WEBHOOK_SECRET.test(secret))
+      say(['webhook_secret'], 'must begin with whsec_, as the provider shows it');
   }
   for (const field of provider.servers === undefined ? [] : OF_A_SERVER) {
     if (provider[field] !== undefined) say([field], 'belongs to each of the servers');

@@ -436,6 +436,20 @@ models:
     );
   });
 
+  it('may have a secret for webhooks of a provider that sends them', () => {
+    const secret = `whsec_${'a'.repeat(32)}`;
+    const text = (type: string) => `providers:
+  main: { type: ${type}, keys: [{ env: K }], webhook_secret: { env: W } }
+models:
+  m: { kind: image, routes: [{ provider: main }] }
+`;
+    const read = (type: string, env: Record<string, string>) => parseCatalog(text(type), 'f', { K: 'k', ...env });
+    expect(read('openai', { W: secret }).providers.get('main')?.webhookSecret).toBe(secret);
+    expect(() => read('openai', {})).toThrow('webhook_secret names the environment variable W, which is not set');
+    expect(() => read('openai', { W: 'plain' })).toThrow('webhook_secret must begin with whsec_');
+    expect(() => read('google', { W: secret })).toThrow('google sends no webhooks about end users');
+  });
+
   it('refuses a route to a region where its provider has no server', () => {
     const text = `providers:
   azure:

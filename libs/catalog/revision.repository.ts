@@ -86,6 +86,9 @@ export class RevisionRepository {
 }
 
 function sealedIn({ providers }: ConsoleEntries): string[] {
-  const keys = Object.values(providers).flatMap((entry) => serversOf(entry).flatMap((server) => server.keys ?? []));
+  const keys = Object.values(providers).flatMap((entry) => [
+    ...serversOf(entry).flatMap((server) => server.keys ?? []),
+    ...(entry.webhook_secret === undefined ? [] : [entry.webhook_secret]),
+  ]);
   return keys.flatMap((key) => ('sealed' in key ? [key.sealed] : []));
 }

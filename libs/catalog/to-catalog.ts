@@ -38,7 +38,8 @@ function providerMaker(env: Environment, secretOf: SecretOf): (name: string, ent
       keys: (server.keys ?? []).map((key) => ({ name: keyName(key), secret: secretOf(key) ?? '' })),
       limits: { concurrency: server.limits?.concurrency, startsPerMinute: server.limits?.starts_per_minute },
     }));
-    return { ...shared, servers };
+    const webhookSecret = entry.webhook_secret && secretOf(entry.webhook_secret);
+    return { ...shared, servers, ...(webhookSecret && { webhookSecret }) };
   };
 }
 

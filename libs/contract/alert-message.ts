@@ -11,6 +11,8 @@ export const ALERT_KINDS = [
   'queue_wait',
   'overall_failure_rate',
   'approval_waiting',
+  'end_user_abuse',
+  'unmatched_notice',
 ] as const;
 export type AlertKind = (typeof ALERT_KINDS)[number];
 

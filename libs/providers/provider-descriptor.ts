@@ -33,6 +33,26 @@ export type ListModels = (
   signal: AbortSignal,
 ) => Promise<ListedModels>;
 
+/** A provider's case against an end user. */
+export interface SafetyCase {
+  /** As the provider got it in `safety_identifier` or `user`. */
+  readonly endUser: string;
+  /** Why, in the provider's words. */
+  readonly reason: string | undefined;
+}
+
+/**
+ * Reads a case with one of the provider's keys; undefined when this key has no such case. Throws ProviderError, and the
+ * signal's reason.
+ */
+export type ReadSafetyCase = (
+  entry: ProviderEntry,
+  key: ProviderKey | undefined,
+  caseId: string,
+  parts: Pick<AdapterParts, 'settings'>,
+  signal: AbortSignal,
+) => Promise<SafetyCase | undefined>;
+
 /** `withImages`: whether the request has reference images. */
 export type TakesExtra = (name: string, options: ProviderEntry['options'], withImages: boolean) => boolean;
 
@@ -94,4 +114,6 @@ export interface ProviderDescriptor {
   readonly load: () => Promise<MakeAdapter>;
   /** Loads the model listing; absent if models can't be listed free of charge. */
   readonly loadModels?: () => Promise<ListModels>;
+  /** Loads the reading of safety cases; absent if it sends no webhooks about end users. */
+  readonly loadCases?: () => Promise<ReadSafetyCase>;
 }

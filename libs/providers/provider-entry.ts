@@ -34,6 +34,8 @@ export interface ProviderEntry {
 /** A provider: what is the same for all of its servers, of which it has at least one. */
 export interface Provider extends Pick<ProviderEntry, 'name' | 'type' | 'interrupted' | 'free' | 'options'> {
   readonly servers: readonly ProviderEntry[];
+  /** What its webhooks about end users are signed with; absent: it sends none. */
+  readonly webhookSecret?: string | undefined;
 }
 
 /** The provider that consists of this server alone. */

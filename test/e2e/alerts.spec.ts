@@ -390,8 +390,9 @@ describe('alerts', () => {
       'failure_rate',
       'webhook_failing',
       'approval_waiting',
+      'end_user_abuse',
     ]);
-    for (const kind of ['provider_down', 'queue_wait', 'overall_failure_rate', 'weather']) {
+    for (const kind of ['provider_down', 'queue_wait', 'overall_failure_rate', 'unmatched_notice', 'weather']) {
       expect((await eve.call(`/alerts/rules/${kind}`, { method: 'PUT', body: { enabled: true } })).status).toBe(404);
     }
     await budget(950_000, 1_000_000, other);

@@ -120,6 +120,7 @@ describe('providers and models that are edited in the console', () => {
         owner: 'file',
         entry: { type: 'sandbox' },
         keys: [],
+        has_webhook_secret: false,
         server_keys: [],
         problems: [],
         replaces_built_in: false,
@@ -193,6 +194,7 @@ describe('providers and models that are edited in the console', () => {
       problems: [],
       keys: ['team'],
       replaces_built_in: false,
+      has_webhook_secret: false,
       server_keys: [],
       entry: { type: 'openai', base_url: upstream.url },
     });

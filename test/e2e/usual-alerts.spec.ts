@@ -25,11 +25,15 @@ describe('alerts that are on from the start', () => {
   const on = async (who: Browser) => (await rules(who)).flatMap(({ kind, enabled }) => (enabled ? [kind] : []));
 
   it('are those that matter to everybody, once the installation is set up', async () => {
-    expect(await on(ada)).toEqual(['budget', 'webhook_failing', 'provider_down', 'queue_wait', 'approval_waiting']);
+    const all = ['budget', 'webhook_failing', 'provider_down', 'queue_wait', 'approval_waiting'];
+    expect(await on(ada)).toEqual([...all, 'end_user_abuse', 'unmatched_notice']);
     expect((await rules(ada)).find(({ kind }) => kind === 'budget')).toMatchObject({ thresholds: [80, 100] });
     // Whoever turns one off has it off for good.
     await ada.ask('/alerts/rules/queue_wait', { method: 'PUT', body: { enabled: false } });
-    expect(await on(ada)).toEqual(['budget', 'webhook_failing', 'provider_down', 'approval_waiting']);
+    expect(await on(ada)).toEqual([
+      ...all.filter((kind) => kind !== 'queue_wait'),
+      ...['end_user_abuse', 'unmatched_notice'],
+    ]);
   });
 
   it('are those of accounts in a new account, and none in one that existed before', async () => {
@@ -41,7 +45,7 @@ describe('alerts that are on from the start', () => {
       role: 'admin',
       accountId: created.account.id,
     });
-    expect(await on(grace)).toEqual(['budget', 'webhook_failing', 'approval_waiting']);
+    expect(await on(grace)).toEqual(['budget', 'webhook_failing', 'approval_waiting', 'end_user_abuse']);
     const accountId = await platform.newAccount();
     const eve = await signInInvited(platform, { email: 'eve@example.org', role: 'admin', accountId });
     expect(await on(eve)).toEqual([]);

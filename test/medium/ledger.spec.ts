@@ -12,6 +12,7 @@ const OTHERS = [
   'tasks_tell_held',
   'tasks_end_lifetime',
   'tasks_forget_erasure',
+  'tasks_refused',
   'first_try_may_insert',
 ];
 /** Each of those has a trigger, except what statements call. */

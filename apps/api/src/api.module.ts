@@ -9,6 +9,7 @@ import { ChatModule } from './chat/chat.module.js';
 import { CommonModule } from './common/common.module.js';
 import { ConsoleModule } from './console/console.module.js';
 import { FilesModule } from './files/files.module.js';
+import { HooksModule } from './hooks/hooks.module.js';
 import { HealthModule } from './health/health.module.js';
 import { ImagesModule } from './images/images.module.js';
 import { McpModule } from './mcp/mcp.module.js';
@@ -31,6 +32,7 @@ import { UploadsModule } from './uploads/uploads.module.js';
     FilesModule,
     UploadsModule,
     BatchesModule,
+    HooksModule,
     HealthModule,
     ConsoleModule,
     McpModule,

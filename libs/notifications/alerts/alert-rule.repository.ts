@@ -33,6 +33,14 @@ export class AlertRuleRepository {
     );
   }
 
+  /** The saved rule of an account if it is on. */
+  async enabled(accountId: string, kind: AlertKind): Promise<AlertRule | undefined> {
+    const row = await this.prisma.alertRule.findUnique({
+      where: { accountId_kind: { accountId, kind }, enabled: true },
+    });
+    return row === null ? undefined : ruleOf(row)[0];
+  }
+
   async save({ accountId, kind, thresholds, channelIds, ...rest }: AlertRule): Promise<void> {
     const data = { ...rest, thresholds: [...thresholds], channelIds: [...channelIds] };
     await this.prisma.alertRule.upsert({

@@ -63,6 +63,21 @@ export const ALERTS: Readonly<Record<AlertKind, KindRules>> = {
     forOperators: false,
     onAtSetup: {},
   },
+  end_user_abuse: {
+    // It lasts as long as the state is new, so it need not be repeated.
+    defaults: { ...BASE, thresholds: [1], repeatHours: 0 },
+    unit: null,
+    most: 1,
+    forOperators: false,
+    onAtSetup: {},
+  },
+  unmatched_notice: {
+    defaults: { ...BASE, thresholds: [1], repeatHours: 0 },
+    unit: null,
+    most: 1,
+    forOperators: true,
+    onAtSetup: {},
+  },
   provider_down: {
     defaults: { ...BASE, thresholds: [1], holdMinutes: 2 },
     unit: null,

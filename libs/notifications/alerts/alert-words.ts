@@ -31,6 +31,7 @@ interface SpentBudget {
 const TASKS = '/console/tasks?status=failed';
 const OPERATION = '/console/operation';
 const APPROVALS = '/console/approvals';
+const END_USERS = '/console/end-users';
 const WEBHOOKS = '/console/webhooks';
 
 /**
@@ -119,6 +120,71 @@ export function approvalReading(
     what: `${requests} for approval, because of what they may cost. The oldest has waited ${seconds(Math.round(oldestSeconds))}.`,
     advice: `An owner or admin approves or rejects them on the page Approvals. A request that nobody approves within ${hours} hours fails, and is refunded.`,
     path: APPROVALS,
+  };
+}
+
+/** An end user whom a provider's notice, or refused requests, gave a state. */
+interface SuspectedEndUser {
+  readonly endUser: string;
+  readonly state: string;
+  readonly reason: string | null;
+  readonly provider: string | null;
+  readonly caseId: string | null;
+  readonly changedAt: Date;
+}
+
+/** That an end user was flagged, paused, or blocked: 1, as long as that is new. Each change is a new subject. */
+export function endUserReading({
+  endUser,
+  state,
+  reason,
+  provider,
+  caseId,
+  changedAt,
+}: SuspectedEndUser): AlertReading {
+  const source = provider === null ? '' : ` by ${provider} (case ${caseId ?? 'unknown'})`;
+  return {
+    subject: `${endUser} ${changedAt.getTime()}`,
+    name: endUser,
+    value: 1,
+    title: `End user ${endUser} was ${state}`,
+    what: `The end user ${endUser} was ${state}${source}${reason === null ? '.' : `: ${reason.replace(/\.$/, '')}.`}`,
+    advice: END_USER_ADVICE[state] ?? 'Open End users to decide what to do.',
+    path: END_USERS,
+  };
+}
+
+const END_USER_ADVICE: Readonly<Record<string, string>> = {
+  flagged: 'Their requests go on. Block them on the page End users before the provider does more.',
+  paused: 'Their requests get a 403 until the pause ends. The page End users ends it, or blocks them.',
+  blocked: 'Their requests get a 403. The page End users unblocks them.',
+};
+
+/** A provider's notice that no account could be found for. */
+interface UnmatchedNotice {
+  readonly provider: string;
+  readonly id: string;
+  readonly caseId: string;
+  readonly outcome: 'unknown' | 'unreadable';
+  readonly endUser: string | null;
+}
+
+/** That a provider's notice had no effect: 1, as long as that is new. */
+export function unmatchedReading({ provider, id, caseId, outcome, endUser }: UnmatchedNotice): AlertReading {
+  return {
+    subject: `${provider} ${id}`,
+    name: provider,
+    value: 1,
+    title: `A safety notice of ${provider} had no effect`,
+    what:
+      outcome === 'unknown'
+        ? `Case ${caseId} is about the end user ${endUser ?? 'unknown'}, whom no account has sent to ${provider}.`
+        : `Case ${caseId} could not be read at ${provider}.`,
+    advice:
+      outcome === 'unknown'
+        ? 'Keys with the setting “off” pass identifiers on without recording them: find the caller, and give its key another setting.'
+        : 'Read the case at the provider, and check that its API key may read cases.',
+    path: OPERATION,
   };
 }
 

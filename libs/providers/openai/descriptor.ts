@@ -46,5 +46,6 @@ export const OPENAI = {
       };
     },
     loadModels: async () => (await import('./list-models.js')).listModels,
+    loadCases: async () => (await import('./safety-case.js')).readSafetyCase,
   },
 } as const satisfies Record<string, ProviderDescriptor>;

@@ -57,10 +57,14 @@ export const TURN_WEIGHT = `CASE WHEN batch_id IS NULL THEN COALESCE((SELECT wei
 /** The columns of a whole task, without the prompt and the inputs, which only the worker reads. */
 export const TASK_COLUMNS = `${SUMMARY_COLUMNS}, account_id, api_key_id, started_at, deadline_at, warnings`;
 
+/** Whether the account blocks a task's end user, if it has one; costs nothing else. */
+const END_USER_BLOCKED = `(end_user IS NOT NULL AND EXISTS (SELECT 1 FROM end_user_states s
+  WHERE s.account_id = tasks.account_id AND s.end_user = tasks.end_user AND s.state = 'blocked'))`;
+
 /** What a worker needs to know of a task. */
 export const CLAIMED_COLUMNS = `${TASK_COLUMNS}, epoch, ${ORIGINAL_KEY} AS original_key_id, ${ACCOUNT_WEIGHT} AS account_weight,
   ${TURN_KEY} AS turn_key, ${TURN_WEIGHT} AS turn_weight, prompt, inputs, mask, attempt, waits, losses, provider_starts, provider_job_id, provider_call_open,
-  asynchronous, trace_parent, calls->-1 AS last_call,
+  asynchronous, trace_parent, ${END_USER_BLOCKED} AS end_user_blocked, calls->-1 AS last_call,
   (EXTRACT(EPOCH FROM now() - (calls->-1->>'acceptedAt')::timestamptz) * 1000)::float8 AS waited_ms,
   (EXTRACT(EPOCH FROM deadline_at - now()) * 1000)::float8 AS remaining_ms`;
 
@@ -133,6 +137,7 @@ export interface ClaimedRow extends TaskRow {
   waits: number;
   asynchronous: boolean;
   trace_parent: string | null;
+  end_user_blocked: boolean;
   remaining_ms: number;
 }
 

@@ -48,6 +48,8 @@ export interface ClaimedTask {
   readonly asynchronous: boolean;
   /** The W3C traceparent under which it was accepted, if that was traced. */
   readonly traceParent: string | undefined;
+  /** Whether its end user is blocked, so that nothing may be bought for it. */
+  readonly endUserBlocked: boolean;
   /** Milliseconds until the task's deadline, by the database's clock. */
   readonly remainingMs: number;
   /** When the claim returned, by performance.now(). */
@@ -257,6 +259,7 @@ function toClaimed(row: ClaimedRow): ClaimedTask {
     waitedMs: row.waited_ms ?? 0,
     asynchronous: row.asynchronous,
     traceParent: row.trace_parent ?? undefined,
+    endUserBlocked: row.end_user_blocked,
     remainingMs: row.remaining_ms,
     claimedAt: performance.now(),
   };

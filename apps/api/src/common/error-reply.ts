@@ -31,6 +31,10 @@ export function errorHeaders(error: AppError): Record<string, string> {
   if (status === 429 || status === 503 || error.code === 'idempotency_in_progress') {
     headers['retry-after'] = String(Math.min(Math.max(1, error.retryAfter ?? DEFAULT_RETRY_AFTER), MAX_RETRY_AFTER));
   }
+  // How long a pause lasts is no advice to wait in the call, so it has no limit.
+  if (error.code === 'end_user_paused' && error.retryAfter !== undefined) {
+    headers['retry-after'] = String(error.retryAfter);
+  }
   if (error.taskId !== undefined) headers['x-task-id'] = error.taskId;
   return headers;
 }

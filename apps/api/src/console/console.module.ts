@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AccountsModule } from '#accounts/accounts.module.js';
 import { AuthModule } from '../auth/auth.module.js';
+import { EndUsersModule } from './end-users/end-users.module.js';
 import { ApprovalsModule } from './approvals/approvals.module.js';
 import { KeysModule } from './keys/keys.module.js';
 import { ConsoleNotificationsModule } from './notifications/notifications.module.js';
@@ -23,6 +24,7 @@ import { UsageModule } from './usage/usage.module.js';
     PlaygroundModule,
     ConsoleTasksModule,
     ApprovalsModule,
+    EndUsersModule,
     RefusalsModule,
     UsageModule,
     OperationsModule,

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import { EndUserSecrets } from '#accounts/end-user-secrets.js';
+import { EndUserStates } from '#accounts/end-user-states.js';
 import { derivedIdentifier } from '#accounts/end-users.js';
 import { AppError } from '#contract/app-error.js';
 import {
@@ -64,11 +65,15 @@ type Labeling = Pick<Caller, 'accountId' | 'originalKeyId' | 'endUsers' | 'perso
 /** Decides which end user and which tags a request has, as its key says. */
 @Injectable()
 export class LabelRequests {
-  constructor(private readonly secrets: EndUserSecrets) {}
+  constructor(
+    private readonly secrets: EndUserSecrets,
+    private readonly states: EndUserStates,
+  ) {}
 
   /**
    * Throws AppError: `missing_required_parameter` when the key requires an end user; `invalid_value` for an identifier
-   * that can't be forwarded; `array_above_max_length` for too many tags; `server_is_overloaded` without a database.
+   * that can't be forwarded; `array_above_max_length` for too many tags; `end_user_blocked` and `end_user_paused`;
+   * `server_is_overloaded` without a database.
    */
   async of(caller: Labeling & Pick<Caller, 'tags'>, sent: SentLabels) {
     const tags = distinctTags([...(sent.bodyTags ?? []), ...(sent.tags ?? []), ...(caller.tags ?? [])]);
@@ -76,7 +81,9 @@ export class LabelRequests {
       const text = `A request has at most ${MAX_TAGS} tags, with those of its API key.`;
       throw new AppError('array_above_max_length', text, { param: sent.bodyTags === undefined ? TAGS_HEADER : 'tags' });
     }
-    return { endUser: await this.endUser(caller, sent), tags };
+    const endUser = await this.endUser(caller, sent);
+    await this.states.assertAllowed(caller.accountId, endUser);
+    return { endUser, tags };
   }
 
   private async endUser(

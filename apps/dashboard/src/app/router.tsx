@@ -130,6 +130,11 @@ const approvals = createRoute({
   path: 'approvals',
   component: lazyRouteComponent(() => import('../pages/approvals/approvals.tsx'), 'ApprovalsPage'),
 });
+const endUsers = createRoute({
+  getParentRoute: () => inside,
+  path: 'end-users',
+  component: lazyRouteComponent(() => import('../pages/end-users/end-users.tsx'), 'EndUsersPage'),
+});
 const task = createRoute({
   getParentRoute: () => inside,
   path: 'tasks/$id',
@@ -245,6 +250,7 @@ export const router = createRouter({
       tasks,
       refused,
       approvals,
+      endUsers,
       task,
       usage,
       webhooks,

@@ -33,6 +33,7 @@ import {
   IconLogout,
   IconPhoto,
   IconServer,
+  IconUserShield,
   IconUsers,
   IconWebhook,
 } from '@tabler/icons-react';
@@ -61,6 +62,7 @@ const GROUPS: readonly PageGroup[] = [
         icon: <IconChecklist size={18} />,
         count: <Held />,
       },
+      { to: '/end-users', needs: 'end_users.manage', label: 'End users', icon: <IconUserShield size={18} /> },
       { to: '/usage', needs: 'usage.read', label: 'Usage', icon: <IconChartBar size={18} /> },
       { to: '/webhooks', needs: 'webhooks.read', label: 'Webhooks', icon: <IconWebhook size={18} /> },
     ],

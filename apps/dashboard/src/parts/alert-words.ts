@@ -12,6 +12,8 @@ export const ALERT_NAMES: Readonly<Record<AlertKind, string>> = {
   queue_wait: 'Queue wait',
   overall_failure_rate: 'Failure rate of all accounts',
   approval_waiting: 'Approval waiting',
+  end_user_abuse: 'Abuse by an end user',
+  unmatched_notice: 'Safety notice without effect',
 };
 
 export const CHANNEL_NAMES: Readonly<Record<AlertChannel['kind'], string>> = {
@@ -32,6 +34,10 @@ export function ruleSentence(rule: AlertRule): string {
       return `When every delivery to a webhook endpoint fails${held}.`;
     case 'approval_waiting':
       return `When a request waits for approval${held}.`;
+    case 'end_user_abuse':
+      return 'When a provider’s notice, or refused requests, get an end user flagged, paused, or blocked.';
+    case 'unmatched_notice':
+      return 'When a provider’s notice about an end user matches no account.';
     case 'provider_down':
       return `When a provider is down${held}.`;
     case 'queue_wait':
@@ -50,6 +56,7 @@ export function endingSentence({ kind, clears_at: at, clear_minutes: minutes }: 
     return at === null
       ? `Clears once no request has waited ${lasting}`
       : `Decided; this alert clears at ${clockTime(at)} if that lasts.`;
+  if (kind === 'end_user_abuse' || kind === 'unmatched_notice') return 'Clears after a day.';
   if (at === null)
     return who !== undefined
       ? `Clears once the ${who} has been healthy ${lasting}`
@@ -70,9 +77,12 @@ export function causeOf({ kind, path }: Pick<Alert, 'kind' | 'path'>): Pick<Link
       return { to: '/webhooks' };
     case 'approval_waiting':
       return { to: '/approvals' };
+    case 'end_user_abuse':
+      return { to: '/end-users' };
     case 'provider_down':
     case 'queue_wait':
     case 'overall_failure_rate':
+    case 'unmatched_notice':
       return { to: '/operation' };
   }
 }

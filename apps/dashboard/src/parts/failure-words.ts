@@ -2,6 +2,7 @@
 const REASONS: Readonly<Record<string, string>> = {
   approval_expired: 'Nobody approved it in time',
   approval_rejected: 'Not approved',
+  end_user_blocked: 'End user blocked',
   failed_to_download_image: 'A reference image could not be downloaded',
   generation_timeout: 'Not finished in time',
   internal_error: 'Internal error',

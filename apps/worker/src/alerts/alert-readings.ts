@@ -1,12 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { WaitingTasks } from '#answers/waiting-tasks.js';
+import { EndUserStates } from '#accounts/end-user-states.js';
+import { SafetyNotices } from '#accounts/safety-notices.repository.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import type { AlertRule } from '#notifications/alerts/alert-rule.repository.js';
 import {
   approvalReading,
   budgetReading,
+  endUserReading,
   failureReading,
+  unmatchedReading,
   waitReading,
   webhookReading,
   type AlertReading,
@@ -21,6 +25,9 @@ import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { ProviderReadings } from './provider-readings.js';
 
 const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+/** Most end users, or notices, that are alerts of their own at once. */
+const MAX_SUBJECTS = 100;
 
 /** Current values for the rules of each kind. */
 @Injectable()
@@ -36,6 +43,8 @@ export class AlertReadings {
     private readonly records: DeliveryRecords,
     private readonly config: TasksConfig,
     private readonly held: HeldTasks,
+    private readonly endUsers: EndUserStates,
+    private readonly notices: SafetyNotices,
   ) {}
 
   /** One value for each subject of the rule. Rejects when the database, or Redis for providers, does not answer. */
@@ -47,6 +56,10 @@ export class AlertReadings {
         return await this.ofWebhooks(rule);
       case 'approval_waiting':
         return [approvalReading(await this.held.figures(rule.accountId), APPROVAL_HOURS)];
+      case 'end_user_abuse':
+        return (await this.endUsers.causedSince(rule.accountId, aDayAgo(), MAX_SUBJECTS)).map(endUserReading);
+      case 'unmatched_notice':
+        return (await this.notices.unmatchedSince(aDayAgo(), MAX_SUBJECTS)).map(unmatchedReading);
       case 'provider_down':
         return await this.providers.read();
       case 'queue_wait':
@@ -91,4 +104,9 @@ export class AlertReadings {
     const [predicted, groups] = await Promise.all([this.wait.predictedSeconds().catch(() => 0), this.waiting.groups()]);
     return [waitReading(predicted, groups)];
   }
+}
+
+/** How long a changed state is news. */
+function aDayAgo(): Date {
+  return new Date(Date.now() - DAY_MS);
 }

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { WaitingModule } from '#answers/waiting.module.js';
+import { EndUserStatesModule } from '#accounts/end-user-states.module.js';
 import { BillingModule } from '#billing/billing.module.js';
 import { NotificationsModule } from '#notifications/notifications.module.js';
 import { RoutingModule } from '#routing/routing.module.js';
@@ -10,7 +11,7 @@ import { ProviderReadings } from './provider-readings.js';
 
 /** Evaluates alert rules. Needs the CatalogModule. */
 @Module({
-  imports: [BillingModule, NotificationsModule, RoutingModule, TasksModule, WaitingModule],
+  imports: [BillingModule, EndUserStatesModule, NotificationsModule, RoutingModule, TasksModule, WaitingModule],
   providers: [AlertReadings, ProviderReadings, EvaluateAlerts],
   exports: [EvaluateAlerts, NotificationsModule],
 })

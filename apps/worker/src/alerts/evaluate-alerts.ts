@@ -4,6 +4,7 @@ import { AlertRuleRepository, type AlertRule } from '#notifications/alerts/alert
 import type { AlertReading } from '#notifications/alerts/alert-words.js';
 import { levelOf, nextAlertStep } from '#notifications/alerts/next-alert-step.js';
 import { EnqueueDeliveries } from '#notifications/deliveries/enqueue-deliveries.js';
+import type { AlertKind } from '#contract/alert-message.js';
 import { Logger } from '#telemetry/logger.js';
 import { AlertReadings } from './alert-readings.js';
 
@@ -28,6 +29,12 @@ export class EvaluateAlerts {
         this.logger.warn('alerts.not_evaluated', { accountId: rule.accountId, code: rule.kind, error });
       });
     }
+  }
+
+  /** Evaluates a rule of an account now, if it is on: what it is about can't wait. Throws like `run`. */
+  async runNow(accountId: string, kind: AlertKind): Promise<void> {
+    const rule = await this.rules.enabled(accountId, kind);
+    if (rule !== undefined) await this.evaluate(rule);
   }
 
   private async evaluate(rule: AlertRule): Promise<void> {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { endUserBlocked } from '#accounts/end-user-states.js';
 import { withImageTurnsOf } from '#images/sharp.js';
 import { TaskEvents } from '#tasks/states/task-events.js';
 import { Logger } from '#telemetry/logger.js';
@@ -33,6 +34,8 @@ export class RunTask {
     const attempt = await this.claim(taskId, queuedAt);
     if (attempt === undefined) return false;
     try {
+      // What a provider works on already is paid, so it is still fetched.
+      if (attempt.claimed.endUserBlocked && !attempt.claimed.providerCallOpen) throw endUserBlocked();
       const owner = { source: attempt.claimed.task.accountId, ticket: taskId };
       const order = await withImageTurnsOf(owner, () => this.orderImage.run(attempt));
       if ('pending' in order) await this.settle.parked(attempt, order.pending.checkAfterMs);

@@ -17,6 +17,7 @@ import { ExpireUploads } from '#uploads/expire-uploads.js';
 import { UploadRowsModule } from '#uploads/upload-rows.module.js';
 import { ExpireWebhooks } from '#notifications/deliveries/expire-webhooks.js';
 import { AlertsModule } from '../alerts/alerts.module.js';
+import { EndUsersModule } from '../end-users/end-users.module.js';
 import { Maintenance } from './maintenance.js';
 import { Schedules } from './schedules.js';
 
@@ -36,7 +37,16 @@ const owners = [
 
 /** Schedules the removal of expired rows and objects, usage rollups, and the evaluation of alerts. */
 @Module({
-  imports: [AlertsModule, BillingModule, DatabaseModule, ErasureModule, StorageModule, TasksModule, UploadRowsModule],
+  imports: [
+    AlertsModule,
+    BillingModule,
+    DatabaseModule,
+    EndUsersModule,
+    ErasureModule,
+    StorageModule,
+    TasksModule,
+    UploadRowsModule,
+  ],
   providers: [Maintenance, Schedules, CollectOrphans, ...owners],
 })
 export class MaintenanceModule {}

@@ -20,6 +20,10 @@ import { DeletedTasks } from '#tasks/states/deleted-tasks.js';
 import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
 import { ExpireWebhooks } from '#notifications/deliveries/expire-webhooks.js';
+import { EndUserRefusals } from '#accounts/end-user-refusals.repository.js';
+import { EndUserStates } from '#accounts/end-user-states.js';
+import { SafetyNotices } from '#accounts/safety-notices.repository.js';
+import { WatchEndUsers } from '../end-users/watch-end-users.js';
 import { EvaluateAlerts } from '../alerts/evaluate-alerts.js';
 import { WorkerConfig } from '../worker.config.js';
 
@@ -31,6 +35,8 @@ const WALK_EVERY_MS = 24 * 3_600_000;
 const ERASE_EVERY_MS = 5_000;
 /** Usage that is not rolled up yet is read row by row, so those rows should stay few. */
 const ROLL_UP_EVERY_MS = 5_000;
+/** An end user who is a danger is refused, and their account alerted, within seconds. */
+const WATCH_EVERY_MS = 1_000;
 /** Alerts are evaluated at every third health check, every 15 s by default: the values that rules compare cover minutes. */
 const EVALUATIONS_EVERY = 3;
 /** A rule is due slightly before its interval ends, so that a single worker never evaluates it one interval late. */
@@ -68,6 +74,10 @@ export class Schedules {
     refusedCalls: RefusedCallsRepository,
     alertEvents: AlertEventRepository,
     alerts: EvaluateAlerts,
+    endUsers: WatchEndUsers,
+    endUserStates: EndUserStates,
+    endUserRefusals: EndUserRefusals,
+    safetyNotices: SafetyNotices,
     usage: RollUpUsage,
     config: WorkerConfig,
     tasksConfig: TasksConfig,
@@ -171,6 +181,21 @@ export class Schedules {
         run: () => alertEvents.expire(config),
         dueSince: { alerts: () => alertEvents.dueSince(config) },
       },
+      {
+        name: 'end_users',
+        everyMs: EXPIRE_EVERY_MS,
+        run: async () => {
+          await endUserStates.expire();
+          await endUserRefusals.expire();
+          await safetyNotices.expire();
+        },
+        dueSince: {
+          end_user_states: () => endUserStates.dueSince(),
+          end_user_refusals: () => endUserRefusals.dueSince(),
+          safety_notices: () => safetyNotices.dueSince(),
+        },
+      },
+      { name: 'end_user_watch', everyMs: WATCH_EVERY_MS, run: () => endUsers.run() },
       { name: 'alert_evaluation', everyMs: evaluateMs, run: () => alerts.run(evaluateMs * DUE_SHARE) },
       { name: 'usage_rollup', everyMs: ROLL_UP_EVERY_MS, run: () => usage.run() },
     ];

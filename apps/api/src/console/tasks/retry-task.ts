@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
+import { EndUserStates } from '#accounts/end-user-states.js';
 import { AppError } from '#contract/app-error.js';
 import { inputKey } from '#storage/object-key.js';
 import { ObjectNotFound, type ObjectStore } from '#storage/object-store.js';
@@ -45,6 +46,7 @@ export class RetryTask {
     private readonly limits: RequestLimits,
     private readonly uploads: UploadRepository,
     private readonly config: UploadsConfig,
+    private readonly states: EndUserStates,
   ) {}
 
   /**
@@ -65,10 +67,12 @@ export class RetryTask {
   /**
    * Returns the new task, which counts as a submit of the payer, or the one that an earlier request with the same key
    * created. Throws AppError: `rate_limit_exceeded`, `model_not_found`, `invalid_value` when its images are gone,
-   * `already_exists` when the task was retried meanwhile, `upload_quota_exceeded`, and those of SubmitTask.
+   * `already_exists` when the task was retried meanwhile, `upload_quota_exceeded`, those of EndUserStates, and those of
+   * SubmitTask.
    */
   async order(order: TaskOrder, payer: Payer, terms: RetryFields, identity?: RequestIdentity): Promise<Intake> {
     const { action, prompt, options: old, kept, endUser, tags = [], ...images } = order;
+    await this.states.assertAllowed(payer.accountId, endUser ?? undefined);
     await this.limits.admit('submits', payer);
     const { name: model = order.model } = this.models.modelOf(order) ?? {};
     const id = newTaskId();

@@ -6,6 +6,7 @@ import { UploadRowsModule } from '#uploads/upload-rows.module.js';
 import { TasksModule, TaskListenersModule } from '#tasks/tasks.module.js';
 import { LinksModule } from '../../common/links.module.js';
 import { AccountsModule } from '#accounts/accounts.module.js';
+import { EndUserStatesModule } from '#accounts/end-user-states.module.js';
 import { BillingModule } from '#billing/billing.module.js';
 import { NotificationsModule } from '#notifications/notifications.module.js';
 import { FilesModule } from '../../files/files.module.js';
@@ -39,6 +40,7 @@ import { Thumbnails } from './thumbnails.js';
     LinksModule,
     TaskListenersModule,
     AccountsModule,
+    EndUserStatesModule,
     StorageModule,
     TasksApiModule,
     TasksModule,

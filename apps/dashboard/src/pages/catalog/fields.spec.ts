@@ -24,7 +24,7 @@ const SCHEMA = {
   },
 };
 const KEY = { server: '', name: 'team', key: 'sk-new', stored: true };
-const shown = { owner: 'console', problems: [], replaces_built_in: false } as const;
+const shown = { owner: 'console', problems: [], replaces_built_in: false, has_webhook_secret: false } as const;
 
 describe('the form of a provider', () => {
   it('gives back the entry that it was filled with', () => {

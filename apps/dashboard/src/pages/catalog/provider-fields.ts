@@ -10,6 +10,8 @@ export interface ProviderFields {
   servers: string;
   region: string;
   keys: KeyFields[];
+  /** Empty keeps the stored one. */
+  webhook_secret: string;
   concurrency: number | string;
   starts_per_minute: number | string;
   interrupted: '' | 'fail' | 'retry';
@@ -29,6 +31,7 @@ interface KeyFields {
 /** The request body for the API. */
 export interface ProviderChange {
   readonly entry: ProviderSource;
+  readonly webhook_secret?: string;
   readonly keys: readonly { readonly server?: string; readonly name: string; readonly key?: string }[];
 }
 
@@ -41,6 +44,7 @@ export function providerFields(existing: CatalogProvider | undefined): ProviderF
     servers: entry.servers === undefined ? '' : JSON.stringify(entry.servers, null, 2),
     region: entry.region ?? '',
     keys: existing === undefined ? [{ server: '', name: 'main', key: '', stored: false }] : storedKeys(existing),
+    webhook_secret: '',
     concurrency: entry.limits?.concurrency ?? '',
     starts_per_minute: entry.limits?.starts_per_minute ?? '',
     interrupted: entry.interrupted ?? '',
@@ -89,6 +93,7 @@ export function providerChange(fields: ProviderFields, schema: unknown): Provide
       ...(free === '' ? {} : { free: free === 'yes' }),
       ...(Object.keys(options).length === 0 ? {} : { options }),
     },
+    ...(fields.webhook_secret.trim() === '' ? {} : { webhook_secret: fields.webhook_secret.trim() }),
     // A row that was never filled in is ignored.
     keys: fields.keys
       .filter(({ key, stored }) => stored || key.trim() !== '')

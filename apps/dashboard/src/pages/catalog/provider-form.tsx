@@ -130,6 +130,23 @@ export function ProviderForm({ catalog, existing, forModel, onAdded, onClose }: 
             </Accordion.Panel>
           </Accordion.Item>
         )}
+        {type?.sends_webhooks === true && (
+          <Accordion.Item value="webhooks">
+            <Accordion.Control>Webhooks about end users</Accordion.Control>
+            <Accordion.Panel>
+              <PasswordField
+                of="Signing secret"
+                label="Signing secret"
+                description={`Have the provider send its safety events to /hooks/providers/${form.values.name.trim() || 'name'}, and enter the secret that it shows.`}
+                autoComplete="off"
+                placeholder={
+                  existing?.has_webhook_secret === true ? 'Saved. Enter a new one to replace it.' : 'whsec_…'
+                }
+                {...form.getInputProps('webhook_secret')}
+              />
+            </Accordion.Panel>
+          </Accordion.Item>
+        )}
         {type !== undefined && optionFields(type.options).length > 0 && (
           <Accordion.Item value="options">
             <Accordion.Control>{type.title} options</Accordion.Control>

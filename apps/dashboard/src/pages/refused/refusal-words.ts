@@ -22,6 +22,14 @@ const WORDS: Readonly<Record<string, RefusalWords>> = {
     help: 'Give the app a key that works.',
   },
   account_disabled: { what: 'The account is disabled', help: 'Ask an operator to enable it.' },
+  end_user_blocked: {
+    what: 'The end user is blocked',
+    help: 'An owner or admin can unblock them on the page End users.',
+  },
+  end_user_paused: {
+    what: 'The end user is paused',
+    help: 'The pause ends by itself, or on the page End users.',
+  },
   model_not_allowed: {
     what: 'The key may not use this model',
     help: 'Add the model to the key, or request another one.',

@@ -51,6 +51,14 @@ class ProviderChangeBody {
     rule: keysProblem,
   })
   keys?: ProviderKeyBody[];
+
+  @TextField({
+    optional: true,
+    nullable: true,
+    maxLength: MAX_SECRET,
+    description: 'Signing secret of its webhooks about end users; null removes it, absent = unchanged.',
+  })
+  webhook_secret?: string | null;
 }
 
 /** The new settings of a provider. */

@@ -31,6 +31,9 @@ class ProviderTypeView {
   @ApiProperty({ description: 'Whether the connection can be tested before models are added.' })
   lists_models!: boolean;
 
+  @ApiProperty({ description: 'Whether it sends webhooks about end users.' })
+  sends_webhooks!: boolean;
+
   @ApiProperty({ type: 'object', additionalProperties: true, description: 'JSON Schema of the options.' })
   options!: object;
 }
@@ -63,6 +66,9 @@ class ServerKeyView {
 class ProviderEntryView extends EntryView {
   @ApiProperty({ type: [String], description: 'Names of the keys.' })
   keys!: string[];
+
+  @ApiProperty({ description: 'Whether its webhooks about end users are accepted.' })
+  has_webhook_secret!: boolean;
 
   @ApiProperty({ type: [ServerKeyView], description: 'Names of the keys of its servers, if it has a list of them.' })
   server_keys!: ServerKeyView[];
@@ -103,7 +109,7 @@ export class CatalogView {
 /** `catalog`: what is in force. */
 export function catalogView(added: ConsoleCatalog, catalog: Catalog): CatalogView {
   const types = Object.entries(DESCRIPTORS).map(
-    ([type, { title, baseUrl, needs, free, chat, loadModels, options }]) => ({
+    ([type, { title, baseUrl, needs, free, chat, loadModels, loadCases, options }]) => ({
       type,
       title,
       base_url: baseUrl ?? null,
@@ -112,6 +118,7 @@ export function catalogView(added: ConsoleCatalog, catalog: Catalog): CatalogVie
       chat,
       options,
       lists_models: loadModels !== undefined,
+      sends_webhooks: loadCases !== undefined,
     }),
   );
   const { providers, models } = added.list();

@@ -1,0 +1,54 @@
+import type { PrismaService } from '#database/prisma.service.js';
+import type { Queryable, Transaction } from '#database/queryable.js';
+import type { EndUserState } from './end-user-state.js';
+
+/** The new state of an end user. `announced`: it is in the audit log already, and needs no alert. */
+export interface EndUserChange extends Omit<EndUserState, 'until' | 'changedAt'> {
+  readonly state: 'none' | 'flagged' | 'blocked';
+  readonly announced: boolean;
+}
+
+/** Most states that are announced in one transaction. */
+const MOST_ANNOUNCED = 50;
+
+/** SQL for whether a provider's warning meets a stronger state, which then stays. */
+const STAYS = `(excluded.cause = 'provider' AND excluded.state = 'flagged' AND (known.state = 'blocked' OR known.until > now()))`;
+
+/**
+ * Sets the state of an end user; false when it is so already, by the same case if it is a provider's. A warning never makes
+ * it weaker. Raw: of two changes at once, the weaker one must not win.
+ */
+export async function changeEndUser(database: Queryable, change: EndUserChange): Promise<boolean> {
+  const { accountId, endUser, state, cause, reason, provider, caseId, changedBy, announced } = change;
+  const { rowCount } = await database.query(
+    `INSERT INTO end_user_states AS known (account_id, end_user, state, cause, reason, provider, case_id, changed_by, announced_at)
+     SELECT $1, $2, $3, $4, $5, $6, $7, $8, CASE WHEN $9 THEN now() END
+     WHERE $3 <> 'none' OR EXISTS (SELECT 1 FROM end_user_states WHERE account_id = $1 AND end_user = $2)
+     ON CONFLICT (account_id, end_user) DO UPDATE SET
+       state = CASE WHEN ${STAYS} THEN known.state ELSE excluded.state END,
+       until = CASE WHEN ${STAYS} THEN known.until END, cause = excluded.cause,
+       reason = excluded.reason, provider = excluded.provider, case_id = excluded.case_id, changed_by = excluded.changed_by,
+       changed_at = now(), announced_at = excluded.announced_at
+     WHERE CASE WHEN excluded.cause = 'provider' THEN known.case_id IS DISTINCT FROM excluded.case_id
+       ELSE known.state <> excluded.state END`,
+    [accountId, endUser, state, cause, reason, provider, caseId, changedBy, announced],
+  );
+  return rowCount === 1;
+}
+
+/** Marks states that nobody was told of, and calls `announce` with each before that is committed. Raw: SKIP LOCKED. */
+export async function takeUnannounced(
+  prisma: PrismaService,
+  announce: (transaction: Transaction, state: EndUserState) => Promise<void>,
+): Promise<EndUserState[]> {
+  return await prisma.$transaction(async (transaction) => {
+    const states = await transaction.$queryRaw<EndUserState[]>`
+      UPDATE end_user_states SET announced_at = now()
+      WHERE (account_id, end_user) IN (SELECT account_id, end_user FROM end_user_states WHERE announced_at IS NULL
+        ORDER BY changed_at LIMIT ${MOST_ANNOUNCED} FOR UPDATE SKIP LOCKED)
+      RETURNING account_id AS "accountId", end_user AS "endUser", state, until, cause, reason, provider, case_id AS "caseId",
+        changed_by AS "changedBy", changed_at AS "changedAt"`;
+    for (const state of states) await announce(transaction, state);
+    return states;
+  });
+}
