@@ -3,7 +3,9 @@ import { ulid } from 'ulid';
 import type { Account as StoredAccount } from '#database/generated/client.js';
 import { ACCOUNT_LIMITS, type AccountLimitColumn } from '#contract/account-limits.js';
 import type { DefaultResponseFormat } from '#contract/accepted-values.js';
+import { definedFields, jsonOf } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
+import { approvalThresholds, type ApprovalThresholds } from './approval-thresholds.js';
 import { workingKeys } from './api-key.repository.js';
 import { lockAccount } from './accounts.sql.js';
 import { storedResponseFormat } from './api-keys.js';
@@ -31,8 +33,12 @@ export interface Account {
   readonly defaultResponseFormat: DefaultResponseFormat | null;
   /** How long tasks of keys without their own setting are kept, from their acceptance; null = as retention has it. */
   readonly keepSeconds: number | null;
-  /** What a request of any of its keys may cost without an approval, in millionths; null = any amount. */
+  /** What a request of any of its keys may cost without an approval, as operators have it, in millionths; null = any amount. */
   readonly approveAbove: number | null;
+  /** The same, as its own admins have it. */
+  readonly ownApproveAbove: number | null;
+  /** All of it: the lower one of the two, and what its own admins set for tags. */
+  readonly approvals: ApprovalThresholds;
   /** Whether users who sign in with a password also need an authenticator app. */
   readonly requireTwoFactor: boolean;
 }
@@ -45,6 +51,12 @@ export interface AccountRow extends Account {
   readonly admins: number;
   /** Active keys. */
   readonly keys: number;
+}
+
+/** What an account's own admins set, in millionths; `above`: null = any amount. */
+interface OwnApprovals {
+  readonly above?: number | null | undefined;
+  readonly byTag?: ReadonlyMap<string, number> | undefined;
 }
 
 /** Accounts: the owners of keys, tasks and people. */
@@ -107,9 +119,16 @@ export class AccountStore {
     await this.prisma.account.updateMany({ where: { id }, data: { keepSeconds } });
   }
 
-  /** What a request may cost without an approval, in millionths; null = any amount. */
+  /** What a request may cost without an approval, as operators have it, in millionths; null = any amount. */
   async setApproveAbove(id: string, micros: number | null): Promise<void> {
     await this.prisma.account.updateMany({ where: { id }, data: { approveAboveMicros: micros } });
+  }
+
+  /** The same, as the account's own admins have it, for any request and by tag; undefined = unchanged. */
+  async setOwnApprovals(id: string, { above, byTag }: OwnApprovals): Promise<void> {
+    const tagApprovals = byTag && jsonOf(Object.fromEntries(byTag));
+    const data = definedFields({ ownApproveAboveMicros: above, tagApprovals });
+    await this.prisma.account.updateMany({ where: { id }, data });
   }
 
   /** Takes effect with the next request of each member. */
@@ -162,7 +181,9 @@ function accountOf({ id, name, createdAt, disabledAt, deletedAt, ...row }: Store
   const defaultResponseFormat = storedResponseFormat(row.defaultResponseFormat);
   const { keepSeconds, requireTwoFactor, approveAboveMicros: micros } = row;
   const approveAbove = micros === null ? null : Number(micros);
-  const kept = { defaultResponseFormat, keepSeconds, approveAbove, requireTwoFactor };
+  const ownApproveAbove = row.ownApproveAboveMicros === null ? null : Number(row.ownApproveAboveMicros);
+  const needed = { approveAbove, ownApproveAbove, approvals: approvalThresholds(row) };
+  const kept = { defaultResponseFormat, keepSeconds, ...needed, requireTwoFactor };
   return { id, name, createdAt, disabledAt, deletedAt, limits, ...kept };
 }
 
