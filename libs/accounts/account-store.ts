@@ -5,7 +5,6 @@ import { ACCOUNT_LIMITS, type AccountLimitColumn } from '#contract/account-limit
 import type { DefaultResponseFormat } from '#contract/accepted-values.js';
 import { definedFields, jsonOf } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
-import { approvalThresholds, type ApprovalThresholds } from './approval-thresholds.js';
 import { workingKeys } from './api-key.repository.js';
 import { lockAccount } from './accounts.sql.js';
 import { storedResponseFormat } from './api-keys.js';
@@ -37,8 +36,8 @@ export interface Account {
   readonly approveAbove: number | null;
   /** The same, as its own admins have it. */
   readonly ownApproveAbove: number | null;
-  /** All of it: the lower one of the two, and what its own admins set for tags. */
-  readonly approvals: ApprovalThresholds;
+  /** The same for requests with a tag, by tag, as its own admins have it. */
+  readonly tagApprovals: Readonly<Record<string, number>>;
   /** Whether users who sign in with a password also need an authenticator app. */
   readonly requireTwoFactor: boolean;
 }
@@ -131,6 +130,21 @@ export class AccountStore {
     await this.prisma.account.updateMany({ where: { id }, data });
   }
 
+  /**
+   * Takes the turn to tell those who may approve that requests wait; undefined when that was done within `everyMs`, or
+   * the account is disabled.
+   */
+  async takeApprovalMail(id: string, everyMs: number): Promise<{ readonly name: string } | undefined> {
+    const now = await this.prisma.now();
+    const before = new Date(now.getTime() - everyMs);
+    const [taken] = await this.prisma.account.updateManyAndReturn({
+      where: { id, disabledAt: null, OR: [{ approvalsMailedAt: null }, { approvalsMailedAt: { lte: before } }] },
+      data: { approvalsMailedAt: now },
+      select: { name: true },
+    });
+    return taken;
+  }
+
   /** Takes effect with the next request of each member. */
   async requireTwoFactor(id: string, required: boolean): Promise<void> {
     await this.prisma.account.updateMany({ where: { id }, data: { requireTwoFactor: required } });
@@ -182,7 +196,7 @@ function accountOf({ id, name, createdAt, disabledAt, deletedAt, ...row }: Store
   const { keepSeconds, requireTwoFactor, approveAboveMicros: micros } = row;
   const approveAbove = micros === null ? null : Number(micros);
   const ownApproveAbove = row.ownApproveAboveMicros === null ? null : Number(row.ownApproveAboveMicros);
-  const needed = { approveAbove, ownApproveAbove, approvals: approvalThresholds(row) };
+  const needed = { approveAbove, ownApproveAbove, tagApprovals: row.tagApprovals as Record<string, number> };
   const kept = { defaultResponseFormat, keepSeconds, ...needed, requireTwoFactor };
   return { id, name, createdAt, disabledAt, deletedAt, limits, ...kept };
 }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { approvalThresholds, withKey, type ApprovalThresholds } from '#accounts/approval-thresholds.js';
+import { approvalThresholds, withKey, type ApprovalThresholds } from '../admission/approval-thresholds.js';
 import { errorKind, isErrorCode } from '#contract/error-codes.js';
 import { JSON_PATH_MISSING, definedFields, inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';

@@ -8,7 +8,7 @@ import { FindKey } from '#accounts/find-key.js';
 import { TaskRights } from '#accounts/task-rights.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { atMost } from '#limits/at-most.js';
-import { approvalThresholds, withKey } from '#accounts/approval-thresholds.js';
+import { approvalThresholds, withKey } from '#tasks/admission/approval-thresholds.js';
 import { accountShare, invalidKey, KeyRefused, type Caller } from './caller.js';
 import { KeyUses } from './key-uses.js';
 import { SecretLookUps } from './secret-look-ups.js';

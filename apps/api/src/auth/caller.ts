@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { AccountLimits } from '#accounts/account-store.js';
-import type { ApprovalThresholds } from '#accounts/approval-thresholds.js';
+import type { ApprovalThresholds } from '#tasks/admission/approval-thresholds.js';
 import type { ModelEntry } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import type { DefaultResponseFormat } from '#contract/accepted-values.js';

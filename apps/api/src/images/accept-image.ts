@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { thresholdFor } from '#accounts/approval-thresholds.js';
+import { thresholdFor } from '#tasks/admission/approval-thresholds.js';
 import { WINDOW_MS } from '#batches/batch.js';
 import { asSent } from '#contract/other-names.js';
 import { EgressConfig } from '#egress/egress.config.js';

@@ -21,6 +21,7 @@ import { CollectOrphans } from '#uploads/collect-orphans.js';
 import { ExpireUploads } from '#uploads/expire-uploads.js';
 import { ExpireWebhooks } from '#notifications/deliveries/expire-webhooks.js';
 import { EvaluateAlerts } from '../alerts/evaluate-alerts.js';
+import { MailApprovers } from '../approvals/mail-approvers.js';
 import { WorkerConfig } from '../worker.config.js';
 
 /** How often expired data is removed. */
@@ -29,6 +30,8 @@ const EXPIRE_EVERY_MS = 10 * 60_000;
 const WALK_EVERY_MS = 24 * 3_600_000;
 /** Whoever deletes a task expects it to be gone, even if the process that was to erase it died. */
 const ERASE_EVERY_MS = 5_000;
+/** Somebody waits for the approval. */
+const TELL_APPROVERS_EVERY_MS = 10_000;
 /** Usage that is not rolled up yet is read row by row, so those rows should stay few. */
 const ROLL_UP_EVERY_MS = 5_000;
 /** Alerts are evaluated at every third health check, every 15 s by default: the values that rules compare cover minutes. */
@@ -45,7 +48,7 @@ interface Schedule {
   readonly dueSince?: Readonly<Record<string, () => Promise<Date | undefined>>>;
 }
 
-/** What every worker does at intervals: each room removes its own expired rows, sums up usage, or evaluates alerts. */
+/** What every worker does at intervals: each room removes its own expired rows, sums up usage, evaluates alerts, or emails approvers. */
 @Injectable()
 export class Schedules {
   readonly table: readonly Schedule[];
@@ -68,6 +71,7 @@ export class Schedules {
     refusedCalls: RefusedCallsRepository,
     alertEvents: AlertEventRepository,
     alerts: EvaluateAlerts,
+    approvals: MailApprovers,
     usage: RollUpUsage,
     config: WorkerConfig,
     tasksConfig: TasksConfig,
@@ -172,6 +176,7 @@ export class Schedules {
         dueSince: { alerts: () => alertEvents.dueSince(config) },
       },
       { name: 'alert_evaluation', everyMs: evaluateMs, run: () => alerts.run(evaluateMs * DUE_SHARE) },
+      { name: 'approval_mails', everyMs: TELL_APPROVERS_EVERY_MS, run: () => approvals.run() },
       { name: 'usage_rollup', everyMs: ROLL_UP_EVERY_MS, run: () => usage.run() },
     ];
   }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { AccountStore } from '#accounts/account-store.js';
-import { withKey } from '#accounts/approval-thresholds.js';
+import { AccountStore, type Account } from '#accounts/account-store.js';
+import { approvalThresholds, withKey, type ApprovalThresholds } from '#tasks/admission/approval-thresholds.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import type { ApiKeyRow } from '#accounts/api-keys.js';
 import { NewKeyRepository } from '#accounts/new-key.repository.js';
@@ -79,7 +79,7 @@ export class ConsoleCaller {
       keepSeconds: key.keepSeconds ?? account.keepSeconds ?? undefined,
       allowPixelSize: true,
       submitMode: 'sync',
-      approvals: withKey(account.approvals, key),
+      approvals: withKey(thresholdsOf(account), key),
       budgeted: true,
     };
   }
@@ -100,4 +100,12 @@ export class ConsoleCaller {
       ),
     );
   }
+}
+
+function thresholdsOf({ approveAbove, ownApproveAbove, tagApprovals }: Account): ApprovalThresholds {
+  return approvalThresholds({
+    approveAboveMicros: approveAbove,
+    ownApproveAboveMicros: ownApproveAbove,
+    tagApprovals,
+  });
 }

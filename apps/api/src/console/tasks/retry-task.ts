@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { thresholdFor } from '#accounts/approval-thresholds.js';
+import { thresholdFor } from '#tasks/admission/approval-thresholds.js';
 import { AppError } from '#contract/app-error.js';
 import { inputKey } from '#storage/object-key.js';
 import { ObjectNotFound, type ObjectStore } from '#storage/object-store.js';

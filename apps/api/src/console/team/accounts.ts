@@ -69,7 +69,7 @@ export class Accounts {
       ...billing,
       approve_above: thresholdView(account.approveAbove),
       own_approve_above: thresholdView(account.ownApproveAbove),
-      tag_approvals: tagApprovalsView(account.approvals.byTag),
+      tag_approvals: tagApprovalsView(account.tagApprovals),
       limits: limitsView(account.limits),
       defaults: this.defaults.view,
       key_defaults: this.defaults.ofKeys,

@@ -62,8 +62,8 @@ export function tagApprovals(entries: readonly TagApproval[]): ReadonlyMap<strin
   return new Map(entries.map(({ tag, above }) => [tag.trim(), microsOf(above) ?? 0]));
 }
 
-export function tagApprovalsView(byTag: ReadonlyMap<string, number>): TagApproval[] {
-  return [...byTag].map(([tag, micros]) => ({ tag, above: decimalOf(micros) }));
+export function tagApprovalsView(byTag: Readonly<Record<string, number>>): TagApproval[] {
+  return Object.entries(byTag).map(([tag, micros]) => ({ tag, above: decimalOf(micros) }));
 }
 
 /** As the audit log shows them. */

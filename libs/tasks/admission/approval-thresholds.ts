@@ -1,5 +1,3 @@
-import type { Account, ApiKey } from '#database/generated/client.js';
-
 /** What requests may cost without an approval, in millionths. */
 export interface ApprovalThresholds {
   /** Any request; undefined = any amount. */
@@ -8,19 +6,27 @@ export interface ApprovalThresholds {
   readonly byTag: ReadonlyMap<string, number>;
 }
 
-type AccountColumns = Pick<Account, 'approveAboveMicros' | 'ownApproveAboveMicros' | 'tagApprovals'>;
+type Amount = bigint | number | null;
 
-/** A key that a request counts for. */
-type KeyColumns = Partial<Pick<ApiKey, 'approveAboveMicros'>>;
+/** What an account's row says: its operators, and its own admins. */
+interface AccountColumns {
+  readonly approveAboveMicros: Amount;
+  readonly ownApproveAboveMicros: Amount;
+  /** {"<tag>": <millionths>} */
+  readonly tagApprovals: unknown;
+}
 
 /** Those of an account: of the operators' and its own, the lower one counts. */
 export function approvalThresholds(account: AccountColumns): ApprovalThresholds {
   const { approveAboveMicros: operators, ownApproveAboveMicros: own, tagApprovals } = account;
-  return { any: lowest([operators, own]), byTag: storedTagApprovals(tagApprovals) };
+  return { any: lowest([operators, own]), byTag: new Map(Object.entries(tagApprovals as object)) };
 }
 
 /** Those of an account for requests that count for one of its keys. */
-export function withKey(thresholds: ApprovalThresholds, { approveAboveMicros }: KeyColumns): ApprovalThresholds {
+export function withKey(
+  thresholds: ApprovalThresholds,
+  { approveAboveMicros }: { readonly approveAboveMicros?: Amount },
+): ApprovalThresholds {
   return { ...thresholds, any: lowest([thresholds.any, approveAboveMicros]) };
 }
 
@@ -32,12 +38,7 @@ export function thresholdFor(
   return lowest([any, ...tags.map((tag) => byTag.get(tag))]);
 }
 
-/** The thresholds by tag as their column holds them, in millionths. */
-export function storedTagApprovals(column: unknown): ReadonlyMap<string, number> {
-  return new Map(Object.entries(column as Readonly<Record<string, number>>));
-}
-
-function lowest(thresholds: readonly (bigint | number | null | undefined)[]): number | undefined {
+function lowest(thresholds: readonly (Amount | undefined)[]): number | undefined {
   const set = thresholds.flatMap((one) => (one === null || one === undefined ? [] : [Number(one)]));
   return set.length === 0 ? undefined : Math.min(...set);
 }
