@@ -62,6 +62,7 @@ export function tagApprovals(entries: readonly TagApproval[]): ReadonlyMap<strin
   return new Map(entries.map(({ tag, above }) => [tag.trim(), microsOf(above) ?? 0]));
 }
 
+/** As views show them: amounts in units of the currency, with six decimals. */
 export function tagApprovalsView(byTag: Readonly<Record<string, number>>): TagApproval[] {
   return Object.entries(byTag).map(([tag, micros]) => ({ tag, above: decimalOf(micros) }));
 }
