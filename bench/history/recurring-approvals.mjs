@@ -23,6 +23,13 @@ export function recurringApprovals(
     ['tasks/HeldTasks.list', () => held.list(accountId, 100)],
     ['tasks/HeldTasks.figures', () => held.figures(accountId)],
     ['tasks/HeldTasks.anyUnfinished', () => held.anyUnfinished()],
+    [
+      'tasks/HeldTasks: from the accounts to tell to the mark',
+      async () => {
+        await held.accountsToTell();
+        await held.markTold(accountId);
+      },
+    ],
     ['tasks/ApproveTask.approve', async () => decide.approve(scope, await hold(), DECIDER)],
     ['tasks/ApproveTask.reject', async () => decide.reject(scope, await hold(), DECIDER, 'no')],
     [

@@ -38,6 +38,7 @@ export function recurringErasures({ database, events, tasksConfig, accountId, sc
       'tasks/DeletedTasks: from the mark to the receipt',
       async () => {
         await deleted.mark([near.id]);
+        await deleted.workerStopped({ id: near.id, attempt: 1 });
         await deleted.toErase(undefined, PAGE);
         await deleted.objectsOf(near.id);
         await eraseDeliveries(database, near.id);

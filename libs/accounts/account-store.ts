@@ -3,6 +3,7 @@ import { ulid } from 'ulid';
 import type { Account as StoredAccount } from '#database/generated/client.js';
 import { ACCOUNT_LIMITS, type AccountLimitColumn } from '#contract/account-limits.js';
 import type { DefaultResponseFormat } from '#contract/accepted-values.js';
+import { definedFields, jsonOf } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { workingKeys } from './api-key.repository.js';
 import { lockAccount } from './accounts.sql.js';
@@ -31,8 +32,12 @@ export interface Account {
   readonly defaultResponseFormat: DefaultResponseFormat | null;
   /** How long tasks of keys without their own setting are kept, from their acceptance; null = as retention has it. */
   readonly keepSeconds: number | null;
-  /** What a request of any of its keys may cost without an approval, in millionths; null = any amount. */
+  /** What a request of any of its keys may cost without an approval, as operators have it, in millionths; null = any amount. */
   readonly approveAbove: number | null;
+  /** The same, as its own admins have it. */
+  readonly ownApproveAbove: number | null;
+  /** The same for requests with a tag, by tag, as its own admins have it. */
+  readonly tagApprovals: Readonly<Record<string, number>>;
   /** Whether users who sign in with a password also need an authenticator app. */
   readonly requireTwoFactor: boolean;
 }
@@ -45,6 +50,12 @@ export interface AccountRow extends Account {
   readonly admins: number;
   /** Active keys. */
   readonly keys: number;
+}
+
+/** What an account's own admins set, in millionths; `above`: null = any amount. */
+interface OwnApprovals {
+  readonly above?: number | null | undefined;
+  readonly byTag?: ReadonlyMap<string, number> | undefined;
 }
 
 /** Accounts: the owners of keys, tasks and people. */
@@ -107,9 +118,31 @@ export class AccountStore {
     await this.prisma.account.updateMany({ where: { id }, data: { keepSeconds } });
   }
 
-  /** What a request may cost without an approval, in millionths; null = any amount. */
+  /** What a request may cost without an approval, as operators have it, in millionths; null = any amount. */
   async setApproveAbove(id: string, micros: number | null): Promise<void> {
     await this.prisma.account.updateMany({ where: { id }, data: { approveAboveMicros: micros } });
+  }
+
+  /** The same, as the account's own admins have it, for any request and by tag; undefined = unchanged. */
+  async setOwnApprovals(id: string, { above, byTag }: OwnApprovals): Promise<void> {
+    const tagApprovals = byTag && jsonOf(Object.fromEntries(byTag));
+    const data = definedFields({ ownApproveAboveMicros: above, tagApprovals });
+    await this.prisma.account.updateMany({ where: { id }, data });
+  }
+
+  /**
+   * Takes the turn to tell those who may approve that requests wait; undefined when that was done within `everyMs`, or
+   * the account is disabled.
+   */
+  async takeApprovalMail(id: string, everyMs: number): Promise<{ readonly name: string } | undefined> {
+    const now = await this.prisma.now();
+    const before = new Date(now.getTime() - everyMs);
+    const [taken] = await this.prisma.account.updateManyAndReturn({
+      where: { id, disabledAt: null, OR: [{ approvalsMailedAt: null }, { approvalsMailedAt: { lte: before } }] },
+      data: { approvalsMailedAt: now },
+      select: { name: true },
+    });
+    return taken;
   }
 
   /** Takes effect with the next request of each member. */
@@ -162,7 +195,9 @@ function accountOf({ id, name, createdAt, disabledAt, deletedAt, ...row }: Store
   const defaultResponseFormat = storedResponseFormat(row.defaultResponseFormat);
   const { keepSeconds, requireTwoFactor, approveAboveMicros: micros } = row;
   const approveAbove = micros === null ? null : Number(micros);
-  const kept = { defaultResponseFormat, keepSeconds, approveAbove, requireTwoFactor };
+  const ownApproveAbove = row.ownApproveAboveMicros === null ? null : Number(row.ownApproveAboveMicros);
+  const needed = { approveAbove, ownApproveAbove, tagApprovals: row.tagApprovals as Record<string, number> };
+  const kept = { defaultResponseFormat, keepSeconds, ...needed, requireTwoFactor };
   return { id, name, createdAt, disabledAt, deletedAt, limits, ...kept };
 }
 

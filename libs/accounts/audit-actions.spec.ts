@@ -10,6 +10,8 @@ describe('auditSentence', () => {
       { name: 'app', changes: { budget: '5', submits_per_minute: 1 } },
       'changed the key “app”: budget, submits per minute',
     ],
+    ['tasks.deletion_requested', 'erasure_1', { tag: 'draft' }, 'deleted all tasks that match a filter'],
+    ['tasks.deletion_requested', 'erasure_1', { before: '2026-01-01' }, 'deleted all tasks of the account'],
     [
       'account.limits_set',
       'acct_1',

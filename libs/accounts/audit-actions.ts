@@ -57,6 +57,11 @@ function keyChange({ name, details }: EntryParts): string {
   return `changed the key ${name}${changedFields(details)}`;
 }
 
+function deletion({ text }: EntryParts): string {
+  const isFiltered = ['status', 'end_user', 'tag'].some((field) => text(field) !== undefined);
+  return isFiltered ? 'deleted all tasks that match a filter' : 'deleted all tasks of the account';
+}
+
 function accountChange({ name, details }: EntryParts): string {
   return `changed the settings of the account ${name}${changedFields(details)}`;
 }
@@ -128,6 +133,7 @@ export const AUDIT_ACTIONS = {
     kind: 'tasks',
     sentence: ({ text }) => (text('count') === '1' ? 'deleted a task' : `deleted ${text('count') ?? 'some'} tasks`),
   },
+  'tasks.deletion_requested': { kind: 'tasks', sentence: deletion },
   'task.cancelled': { kind: 'tasks', sentence: () => 'canceled a task' },
   'webhook_endpoint.added': { kind: 'webhooks', sentence: ({ name }) => `added the webhook endpoint ${name}` },
   'webhook_endpoint.changed': {

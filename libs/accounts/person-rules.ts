@@ -40,7 +40,10 @@ export const ABILITIES = {
   'webhooks.manage': { roles: ['owner', 'admin'], what: 'change webhook endpoints and secrets' },
   'alerts.manage': { roles: ['owner', 'admin'], what: 'alerts: rules, channels, and history' },
   'team.manage': { roles: ['owner', 'admin'], what: 'users and invitations, up to their own role' },
-  'account.manage': { roles: ['owner', 'admin'], what: 'rename the account; require two-factor authentication' },
+  'account.manage': {
+    roles: ['owner', 'admin'],
+    what: 'rename the account; require approvals, and two-factor authentication',
+  },
   'audit.read': { roles: ['owner', 'admin'], what: 'the audit log' },
   'installation.manage': {
     roles: ['owner', 'admin'],

@@ -71,6 +71,8 @@ export type WithPassword = Person & { readonly passwordHash: string };
 
 /** The credentials of a person are in their own row, or in this one. */
 const SIGN_IN = { signIn: { select: { passwordHash: true, openidSubject: true } } } as const;
+/** Maximum number of people of an account who are told that requests wait for approval. */
+const MAX_APPROVERS = 20;
 /** Maximum number of people with the same address that a sign-in checks. */
 const MAX_NAMESAKES = 100;
 
@@ -83,6 +85,18 @@ export class PersonStore {
     private readonly prisma: PrismaService,
     private readonly secrets: SecretsConfig,
   ) {}
+
+  /** Addresses of those who may approve requests of the account, of the longest-standing ones. */
+  async approvers(accountId: string): Promise<string[]> {
+    const where = { accountId, role: { in: APPROVERS }, disabledAt: null, deletedAt: null };
+    const rows = await this.prisma.person.findMany({
+      where,
+      orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+      take: MAX_APPROVERS,
+      select: { email: true },
+    });
+    return rows.map(({ email }) => email);
+  }
 
   /** Whether the first admin exists; once true, it stays true, and the database is not asked again. */
   async hasFounder(): Promise<boolean> {
@@ -342,6 +356,7 @@ async function endPasswordLinks(
 }
 
 /** As rows have them. */
+const APPROVERS = ABILITIES['tasks.approve'].roles.map((role) => roleColumns(role).role);
 const LINK_MAKERS = ABILITIES['team.manage'].roles.map((role) => roleColumns(role).role);
 
 type CheckedLink = Pick<SignInLink, 'madeBy' | 'purpose' | 'accountId' | 'email'>;

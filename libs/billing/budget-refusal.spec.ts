@@ -1,6 +1,6 @@
 import { refusalOf } from './budget-refusal.js';
 
-const refused = (detail: object) => refusalOf({ code: 'DR402', detail: JSON.stringify(detail) });
+const refused = (detail: object) => refusalOf({ code: 'DR402', detail: JSON.stringify(detail) }, 'USD');
 
 it.each([
   [
@@ -13,13 +13,13 @@ it.each([
   ],
   [
     { owner: 'key', period: 'month', left: 1_500_000 },
-    'The budget of this API key does not cover the request: 1.500000 is left this month.',
+    'The budget of this API key does not cover the request: 1.500000 USD is left this month.',
   ],
 ])('says what is left of a budget: %j', (detail, message) => {
   expect(refused(detail)).toMatchObject({ code: 'insufficient_quota', message });
 });
 
 it('is undefined for any other error', () => {
-  expect(refusalOf({ code: 'DR402' })).toBeUndefined();
-  expect(refusalOf({ code: '23505', detail: '{}' })).toBeUndefined();
+  expect(refusalOf({ code: 'DR402' }, 'USD')).toBeUndefined();
+  expect(refusalOf({ code: '23505', detail: '{}' }, 'USD')).toBeUndefined();
 });

@@ -10,8 +10,11 @@ const OWNERS: Readonly<Record<Budget['owner'], string>> = { account: 'account', 
 const PERIODS: Readonly<Record<BudgetPeriod, string>> = { month: ' this month', total: '' };
 
 /** The request would exceed a budget. SDKs don't retry a 402. */
-function budgetExceeded({ owner, period, left }: Pick<Budget, 'owner' | 'period'> & { left: number }): AppError {
-  const rest = left <= 0 ? 'nothing' : decimalOf(left);
+function budgetExceeded(
+  { owner, period, left }: Pick<Budget, 'owner' | 'period'> & { left: number },
+  currency: string,
+): AppError {
+  const rest = left <= 0 ? 'nothing' : `${decimalOf(left)} ${currency}`;
   return new AppError(
     'insufficient_quota',
     `The budget of this ${OWNERS[owner]} does not cover the request: ${rest} is left${PERIODS[period]}.`,
@@ -27,11 +30,11 @@ function priceUnknown(owner: Budget['owner']): AppError {
   );
 }
 
-/** The AppError for a failed statement; undefined when it failed for another reason. */
-export function refusalOf(error: unknown): AppError | undefined {
+/** The AppError for a failed statement; undefined when it failed for another reason. `currency`: of the price book. */
+export function refusalOf(error: unknown, currency: string): AppError | undefined {
   const { code, detail } = error as { code?: unknown; detail?: unknown };
   if (typeof detail !== 'string') return undefined;
   if (code === PRICE_UNKNOWN) return priceUnknown(detail as Budget['owner']);
   if (code !== BUDGET_EXCEEDED) return undefined;
-  return budgetExceeded(JSON.parse(detail) as Parameters<typeof budgetExceeded>[0]);
+  return budgetExceeded(JSON.parse(detail) as Parameters<typeof budgetExceeded>[0], currency);
 }

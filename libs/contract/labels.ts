@@ -26,7 +26,7 @@ export function tagsProblem(value: unknown, property: string): FieldProblem | un
   if (value.length > MAX_TAGS) {
     return { code: 'array_above_max_length', message: `${property} must have at most ${MAX_TAGS} entries` };
   }
-  const at = value.findIndex((tag) => typeof tag !== 'string' || !TAG.test(tag.trim()));
+  const at = value.findIndex((tag) => typeof tag !== 'string' || !isTag(tag.trim()));
   if (at === -1) return undefined;
   const isText = typeof value[at] === 'string';
   return {
@@ -34,6 +34,11 @@ export function tagsProblem(value: unknown, property: string): FieldProblem | un
     message: `${property} must be texts of 1 to 64 printable characters without commas`,
     at: `[${at}]`,
   };
+}
+
+/** Whether a text is a tag. */
+export function isTag(text: string): boolean {
+  return TAG.test(text);
 }
 
 /** The tags in a comma-separated text. */

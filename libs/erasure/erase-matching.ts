@@ -18,6 +18,22 @@ const BATCHES_PER_ROUND = 25;
 const MAX_OPEN = 20;
 const REQUESTS = 100;
 
+/** Those that a list has. */
+const LATEST = 20;
+
+/** A request, and what it matches. */
+export interface KnownErasure extends TaskErasureView {
+  readonly filter: ErasureFilter;
+}
+
+/** What a view shows of a row. */
+interface ErasureRow {
+  readonly id: string;
+  readonly deleted: number;
+  readonly createdAt: Date;
+  readonly selectedAt: Date | null;
+}
+
 /** The filter as its row holds it: times in ms since 1970. */
 type StoredFilter = Omit<ErasureFilter, 'before'> & { readonly before: number };
 
@@ -56,10 +72,20 @@ export class EraseMatching {
     const row = await this.prisma.erasure.findUnique({ where: { id, accountId } });
     if (row === null) return undefined;
     if (own !== undefined && !covers(own, ownOf(row))) return undefined;
-    const { selectedAt } = row;
-    if (selectedAt === null) return viewOf(row, true);
-    const where = { accountId, deletedAt: { lte: selectedAt }, erasedAt: null };
-    return viewOf(row, (await this.prisma.taskErasure.count({ where })) > 0);
+    return await this.view(accountId, row);
+  }
+
+  /** The newest ones whose tasks this caller sees. */
+  async latest({ accountId, own }: TaskScope): Promise<KnownErasure[]> {
+    const rows = await this.prisma.erasure.findMany({
+      where: { accountId },
+      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+      take: LATEST,
+    });
+    const seen = rows.filter((row) => own === undefined || covers(own, ownOf(row)));
+    return await Promise.all(
+      seen.map(async (row) => ({ ...(await this.view(accountId, row)), filter: filterIn(row.filter) })),
+    );
   }
 
   /**
@@ -86,6 +112,13 @@ export class EraseMatching {
     return oldest?.createdAt;
   }
 
+  private async view(accountId: string, row: ErasureRow): Promise<TaskErasureView> {
+    const { selectedAt } = row;
+    if (selectedAt === null) return viewOf(row, true);
+    const where = { accountId, deletedAt: { lte: selectedAt }, erasedAt: null };
+    return viewOf(row, (await this.prisma.taskErasure.count({ where })) > 0);
+  }
+
   private async tryToWalk(row: StoredErasure): Promise<void> {
     try {
       await this.walk(row);
@@ -95,11 +128,11 @@ export class EraseMatching {
   }
 
   private async walk(row: StoredErasure): Promise<void> {
-    const { before, ...filter } = row.filter as StoredFilter;
+    const filter = filterIn(row.filter);
     const scope = { accountId: row.accountId, own: ownOf(row) ?? undefined };
     let { cursor } = row;
     for (let batch = 0; batch < BATCHES_PER_ROUND; batch++) {
-      const page = await this.tasks.matching(scope, { ...filter, before: new Date(before) }, cursor, BATCH);
+      const page = await this.tasks.matching(scope, filter, cursor, BATCH);
       for (const { id, isPending } of page.tasks) if (isPending) await this.cancelTask.cancel(scope, id);
       const deleted = await this.tasks.mark(page.tasks.map(({ id }) => id));
       const { count } = await this.prisma.erasure.updateMany({
@@ -140,10 +173,12 @@ function covers({ personId, keyIds }: OwnTasks, requested: OwnTasks | null): boo
   return requested.keyIds.every((id) => keyIds.includes(id));
 }
 
-function viewOf(
-  { id, deleted, createdAt }: { readonly id: string; readonly deleted: number; readonly createdAt: Date },
-  isOpen: boolean,
-): TaskErasureView {
+function filterIn(stored: unknown): ErasureFilter {
+  const { before, ...filter } = stored as StoredFilter;
+  return { ...filter, before: new Date(before) };
+}
+
+function viewOf({ id, deleted, createdAt }: Omit<ErasureRow, 'selectedAt'>, isOpen: boolean): TaskErasureView {
   return {
     id,
     object: 'task.erasure',

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { waitUntil } from '#embedded/wait-until.js';
+import { signInFirstAdmin } from '../support/console.js';
 import { freePort } from '../support/free-port.js';
 import { plainImage } from '../support/image-provider-suite.js';
 import { startPlatform, type Platform } from '../support/platform.js';
@@ -201,6 +202,21 @@ models:
     expect(seen.slice(before)).toEqual([['alive'], ['alive'], ['alive'], ['alive']]);
     expect(seen.slice(0, before)).toContainEqual(['dead', 'alive']);
     expect(seen.every((calls) => calls.at(-1) === 'alive')).toBe(true);
+  });
+
+  it('is shown as unavailable once the only server that works is drained', async () => {
+    const ada = await signInFirstAdmin(platform);
+    const breakerOfHalf = async () =>
+      (await ada.ask<{ data: { name: string; breaker: string }[] }>('/providers')).data.find(
+        ({ name }) => name === 'half',
+      )?.breaker;
+    expect(await breakerOfHalf()).toBe('closed');
+    const change = async (path: string) =>
+      (await ada.call(`/providers/${encodeURIComponent('half/alive')}/${path}`, { body: { reason: 'a test' } })).status;
+    expect(await change('drain')).toBeLessThan(300);
+    expect(await breakerOfHalf()).toBe('open');
+    await ada.call(`/providers/${encodeURIComponent('half/alive')}/resume`, { method: 'POST' });
+    expect(await breakerOfHalf()).toBe('closed');
   });
 
   it('asks the server that works on a job for it, also after a restart', async () => {

@@ -302,6 +302,49 @@ describe('erasing tasks', () => {
     expect(await stored()).not.toContain(late);
   });
 
+  describe('of a canceled task', () => {
+    const cancel = async (id: string): Promise<void> => {
+      await room.store.cancel(ALL, id);
+      await tasks.mark([id]);
+    };
+
+    it('waits until its worker has said that it stores nothing more, and for no other worker’s word', async () => {
+      const id = await accepted();
+      const attempt = (await claim(id))?.attempt ?? 0;
+      expect(await tasks.workerStopped({ id, attempt })).toBe(false);
+      await cancel(id);
+      expect(await erase.erase(id)).toBe(false);
+      expect(await tasks.workerStopped({ id, attempt: attempt + 1 })).toBe(false);
+      expect(await erase.erase(id)).toBe(false);
+      expect(await tasks.workerStopped({ id, attempt })).toBe(true);
+      expect(await erase.erase(id)).toBe(true);
+    });
+
+    it('waits for nobody when workers have only found that it has to wait', async () => {
+      const waiting = await accepted();
+      const released = await accepted();
+      for (const [id, wait] of [
+        [waiting, true],
+        [released, false],
+      ] as const) {
+        const attempt = (await claim(id))?.attempt ?? 0;
+        expect(await room.transitions.release({ id, attempt }, 60_000, undefined, { wait })).toBeDefined();
+        await cancel(id);
+      }
+      expect([await erase.erase(waiting), await erase.erase(released)]).toEqual([true, false]);
+    });
+
+    it('is known of a failed one by what its worker says with its end', async () => {
+      for (const stopped of [true, false]) {
+        const id = await accepted();
+        const attempt = (await claim(id))?.attempt ?? 0;
+        await room.transitions.fail({ id, attempt }, REJECTED, undefined, stopped);
+        await tasks.mark([id]);
+        expect(await erase.erase(id)).toBe(stopped);
+      }
+    });
+  });
+
   describe('with uploads', () => {
     async function upload(apiKeyId: string): Promise<string> {
       const id = newUploadId();

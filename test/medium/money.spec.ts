@@ -398,7 +398,7 @@ describe('money', () => {
       expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(4);
       for (const answer of answers) {
         if (answer.status === 'rejected')
-          expect(refusalOf(answer.reason)).toMatchObject({ code: 'insufficient_quota' });
+          expect(refusalOf(answer.reason, 'USD')).toMatchObject({ code: 'insufficient_quota' });
       }
       expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 120_000 });
       await expect(take({ apiKeyId })).rejects.toMatchObject({ code: 'insufficient_quota' });

@@ -8,13 +8,17 @@ import { CallHistory } from '#routing/call-history.js';
 import type { CallOutcome } from '#routing/call-permit.js';
 import type { ProviderLimiter } from '#routing/provider-limiter.js';
 import type { ObjectStore } from '#storage/object-store.js';
+import { EraseTasks } from '#erasure/erase-tasks.js';
 import { DropInputs } from '#tasks/retention/drop-inputs.js';
+import { DeletedTasks } from '#tasks/states/deleted-tasks.js';
 import { TaskEnds } from '#tasks/states/task-ends.js';
 import { TaskFigures } from '#tasks/reading/task-figures.js';
 import { TaskPartials } from '#tasks/states/task-partials.js';
 import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { Metrics } from '#telemetry/metrics.js';
+import { UploadRepository } from '#uploads/upload.repository.js';
 import { CallProvider } from '../../apps/worker/src/images/call-provider.js';
+import { LeaveTask } from '../../apps/worker/src/images/leave-task.js';
 import { Leases } from '../../apps/worker/src/images/leases.js';
 import { LoadInputs } from '../../apps/worker/src/images/load-inputs.js';
 import { OrderImage } from '../../apps/worker/src/images/order-image.js';
@@ -81,7 +85,10 @@ export function imageWorker(
   const orders = new OrderImage(starts, registry, calls, inputs, images, held);
   const drop = new DropInputs(room.database, store, logger);
   const settle = new SettleAttempt(transitions, ends, queue, events, drop, config, logger);
-  const run = new RunTask(leases, starts, orders, images, settle, events, meter, logger);
+  const deleted = new DeletedTasks(room.database, events, config);
+  const erasures = new EraseTasks(deleted, new UploadRepository(room.database), room.database, store, logger);
+  const leave = new LeaveTask(deleted, erasures, logger);
+  const run = new RunTask(leases, starts, orders, images, settle, leave, events, meter, logger);
   return { leases, metrics, run: (id: string) => run.run(id).finally(() => leases.close()) };
 }
 

@@ -14,6 +14,8 @@ export class NarrowS3 {
   lists = false;
   aborts = true;
   denied: RegExp | undefined;
+  /** The same for s3:DeleteObject. */
+  undeletable: RegExp | undefined;
   /** What the server says of a missing object; AWS names the right. */
   message = 'Access Denied.';
   readonly asked: string[] = [];
@@ -49,8 +51,10 @@ export class NarrowS3 {
     this.asked.push(`${method} ${key}`);
     const isList = method === 'GET' && key === '';
     const isAbort = method === 'DELETE' && searchParams.has('uploadId');
+    const isDelete = method === 'DELETE' && !searchParams.has('uploadId');
     const isRead = (method === 'GET' || method === 'HEAD') && !isList;
-    if ((isList && !this.lists) || (isAbort && !this.aborts) || (isRead && this.denied?.test(key) === true)) {
+    const isDenied = (isRead && this.denied?.test(key)) || (isDelete && this.undeletable?.test(key));
+    if ((isList && !this.lists) || (isAbort && !this.aborts) || isDenied === true) {
       incoming.resume();
       this.deny(answer);
       return;

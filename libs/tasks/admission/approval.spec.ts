@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { lowerThreshold, neededApproval } from './approval.js';
+import { neededApproval } from './approval.js';
 
 const cost = (reserved: number | null) => ({ reserved, currency: 'USD' });
 
@@ -21,13 +21,5 @@ describe('neededApproval', () => {
 
   it('is never needed without a threshold', () => {
     expect(neededApproval({ cost: cost(null) }, 1)).toBeUndefined();
-  });
-});
-
-describe('lowerThreshold', () => {
-  it('is the lower one of those that are set', () => {
-    expect(lowerThreshold(null, null)).toBeUndefined();
-    expect(lowerThreshold(5n, null)).toBe(5);
-    expect(lowerThreshold(5n, 0n)).toBe(0);
   });
 });

@@ -18,9 +18,3 @@ export function neededApproval(
   if (cost === null || above === undefined) return undefined;
   return cost.reserved === null || cost.reserved > above ? { above, deadlineMs } : undefined;
 }
-
-/** Of the thresholds of a key and its account the one that counts, in millionths: the lower one, if there is any. */
-export function lowerThreshold(...thresholds: readonly (bigint | number | null)[]): number | undefined {
-  const set = thresholds.flatMap((one) => (one === null ? [] : Number(one)));
-  return set.length === 0 ? undefined : Math.min(...set);
-}

@@ -54,7 +54,9 @@ export class TaskIntake {
       if (identity.kind === 'keyed' || call === undefined) return await taken;
       return await this.departed.watch(identity.fingerprint, call, taken);
     } catch (error) {
-      throw refusalOf(error) ?? retriedAlready(error) ?? this.left(command, identity, error);
+      throw (
+        refusalOf(error, command.cost?.currency ?? '') ?? retriedAlready(error) ?? this.left(command, identity, error)
+      );
     }
   }
 

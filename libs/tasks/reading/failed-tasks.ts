@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { approvalThresholds, withKey, type ApprovalThresholds } from '../admission/approval-thresholds.js';
 import { errorKind, isErrorCode } from '#contract/error-codes.js';
 import { JSON_PATH_MISSING, definedFields, inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
-import { lowerThreshold } from '../admission/approval.js';
 import { failedWith, NO_CODE } from '../row/failed-with.js';
 import { failureGroups, type FailureGroup, type FailureGroups } from '../row/sweep.sql.js';
 import { ORDER_COLUMNS, toError, toOrder } from '../row/task-columns.js';
@@ -32,8 +32,8 @@ export interface FailedOrder extends TaskOrder {
   readonly weight: number;
   readonly tasksInFlight: number | null;
   readonly submitsPerMinute: number | null;
-  /** What it may cost without an approval, in millionths. */
-  readonly approveAbove: number | undefined;
+  /** What requests of its key and account may cost without an approval. */
+  readonly approvals: ApprovalThresholds;
   readonly accountWeight: number;
   readonly accountTasksInFlight: number | null;
   readonly accountSubmitsPerMinute: number | null;
@@ -106,7 +106,10 @@ const KEY_COLUMNS = {
   originalKeyId: true,
   approveAboveMicros: true,
   account: {
-    select: { weight: true, tasksInFlight: true, submitsPerMinute: true, disabledAt: true, approveAboveMicros: true },
+    select: {
+      ...{ weight: true, tasksInFlight: true, submitsPerMinute: true, disabledAt: true },
+      ...{ approveAboveMicros: true, ownApproveAboveMicros: true, tagApprovals: true },
+    },
   },
 } as const;
 /** Rows to read at a time when only those that were not retried are wanted. */
@@ -213,7 +216,7 @@ export class FailedTasks {
           scopes,
           tasksInFlight,
           submitsPerMinute,
-          approveAbove: lowerThreshold(key.approveAboveMicros, account.approveAboveMicros),
+          approvals: withKey(approvalThresholds(account), key),
           accountWeight: account.weight,
           accountTasksInFlight: account.tasksInFlight,
           accountSubmitsPerMinute: account.submitsPerMinute,

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { NO_JSON } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
+import { accountsToTell, markTold } from '../row/untold-approvals.sql.js';
 import type { TaskApproval } from '../row/task.js';
 
 /** A task that waits for its approval. */
@@ -30,6 +31,16 @@ export class HeldTasks {
     return rows.map(({ id, deadlineAt: expiresAt, approval }) => {
       return { id, expiresAt, approval: approval as unknown as TaskApproval };
     });
+  }
+
+  /** Accounts with held tasks that no email was about. */
+  async accountsToTell(): Promise<string[]> {
+    return await accountsToTell(this.prisma.pool);
+  }
+
+  /** An email is about to be about all such tasks of the account; returns how many there are. */
+  async markTold(accountId: string): Promise<number> {
+    return await markTold(this.prisma.pool, accountId);
   }
 
   /** Whether a task of any account waits for its approval, or was approved and has not ended. */

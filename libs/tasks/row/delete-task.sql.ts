@@ -62,11 +62,14 @@ export interface TaskToErase {
   readonly endedMs: number;
   /** Nobody asked for it: its lifetime was over, or it was not to be stored. */
   readonly isByItself: boolean;
+  /** No worker stores anything of it any more; false: not known. */
+  readonly workerStopped: boolean;
 }
 
 const TO_ERASE = `SELECT id, tasks.account_id AS "accountId", status, attempt, COALESCE((options ->> 'n')::int, 1) AS n, images, inputs, mask,
     COALESCE(EXTRACT(EPOCH FROM now() - finished_at) * 1000, 0)::float8 AS "endedMs",
-    COALESCE(due_at <= task_erasures.deleted_at, false) AS "isByItself"
+    COALESCE(due_at <= task_erasures.deleted_at, false) AS "isByItself",
+    worker_stopped AS "workerStopped"
   FROM task_erasures JOIN tasks ON id = task_id`;
 
 /** The task, if it was deleted and its objects may still exist. */

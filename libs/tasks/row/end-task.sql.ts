@@ -16,13 +16,15 @@ const BUDGETS_LOCK = `(SELECT pg_advisory_xact_lock(hashtext('budgets of many'))
 const LOCKED = `ARRAY(SELECT id FROM tasks WHERE id = ANY (ARRAY(SELECT item ->> 'task' FROM jsonb_array_elements($1::jsonb) AS item))
         AND status = 'pending' ORDER BY id FOR UPDATE)`;
 
-// A cancellation does not know how the running call ends, so it stays open, and the owner sees that (TaskLinks).
+// A cancellation does not know how the running call ends, so it stays open, and the owner sees that (TaskLinks). Nor does it
+// know whether a worker is storing an image, unless none has had the task but to find that it has to wait.
 const END = {
   name: 'task_end',
   text: `UPDATE tasks SET status = ended, phase = 'done', finished_at = now(), lease_until = NULL, lease_owner = NULL,
+      worker_stopped = CASE WHEN ended = 'cancelled' THEN lease_owner IS NULL AND attempt = waits ELSE COALESCE(stopped, false) END,
       progress = CASE WHEN ended = 'completed' THEN 100 ELSE progress END, images = results, usage = used, warnings = warned, error = failure,
       calls = ${callsEnded('call')}, provider_call_open = provider_call_open AND ended = 'cancelled'
-    FROM ${ofBatch('fence int, account text, ended text, results jsonb, used jsonb, warned jsonb, failure jsonb, call jsonb')}
+    FROM ${ofBatch('fence int, account text, ended text, results jsonb, used jsonb, warned jsonb, failure jsonb, call jsonb, stopped boolean')}
     WHERE id = task AND status = 'pending' AND (attempt = fence OR account_id = account)
       AND CASE WHEN $2::boolean AND cost IS NOT NULL THEN ${BUDGETS_LOCK} AND id = ANY (${LOCKED}) ELSE true END
     RETURNING ${SUMMARY_COLUMNS}, attempt, epoch, ${ORIGINAL_KEY} AS original_key_id, waiter`,
@@ -38,17 +40,20 @@ export interface End {
   readonly error?: TaskError;
   /** The end of the last call, if that is open. */
   readonly call?: CallEnd | undefined;
+  /** Of a failed task: no worker can store anything of it any more. */
+  readonly stopped?: boolean;
 }
 
 /** Ends pending tasks; no row for one that has ended already, or that its lease or account does not match. */
 export async function endTasks(database: Queryable, ends: readonly End[]): Promise<EndedRow[]> {
-  const items = ends.map(({ by, status, images, usage, warnings, error, call }) => ({
+  const items = ends.map(({ by, status, images, usage, warnings, error, call, stopped }) => ({
     ...('attempt' in by ? { task: by.id, fence: by.attempt } : { task: by.id, account: by.accountId }),
     ended: status,
     results: images,
     used: usage,
     failure: error,
     call,
+    stopped,
     warned: warnings?.length === 0 ? undefined : warnings,
   }));
   return (await database.query<EndedRow>({ ...END, values: [batch(items), ends.length > 1] })).rows;

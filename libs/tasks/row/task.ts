@@ -107,6 +107,8 @@ export interface TaskApproval {
   readonly decidedBy?: string;
   /** Of a rejection. */
   readonly reason?: string;
+  /** When those who may approve it were told by email, in ISO 8601. */
+  readonly toldAt?: string;
 }
 
 /** The command that becomes a task row. */

@@ -15,7 +15,7 @@ import {
   type TaskToErase,
 } from '../row/delete-task.sql.js';
 import { sentKeys, toImages } from '../row/task-columns.js';
-import type { OwnTasks, TaskScope } from '../row/task.js';
+import type { Lease, OwnTasks, TaskScope } from '../row/task.js';
 import { labeledTasks, labelOf } from '../row/task-labels.sql.js';
 import { endedTasksOf, tasksOf } from '../row/task-scope.js';
 import type { TaskStatus } from '../row/task-status.js';
@@ -23,7 +23,7 @@ import { TasksConfig } from '../row/tasks.config.js';
 import { TaskEvents } from './task-events.js';
 import { forgetStoredInputs } from '../retention/stored-inputs.js';
 
-/** A worker that has lost its task stops when it next renews its lease; what it was storing takes no longer than this. */
+/** A worker that has lost its task, and can't say that it has stopped, stops when it next renews its lease; what it was storing takes no longer than this. */
 const STORING_MS = 10_000;
 /** Attempts before the last one whose late objects are looked for. Older workers have long stopped. */
 const LATE_ATTEMPTS = 2;
@@ -167,7 +167,11 @@ export class DeletedTasks {
       accountId: row.accountId,
       keys: [...images.flatMap(({ key }) => [key, thumbnailKey(key)]), ...own, ...lateKeys(row)],
       uploads: row.isByItself ? [] : sent.filter((key) => ownerOfKey(key).id !== id),
-      isFinal: row.status === 'completed' || row.attempt === 0 || row.endedMs > this.config.leaseMs + STORING_MS,
+      isFinal:
+        row.status === 'completed' ||
+        row.attempt === 0 ||
+        row.workerStopped ||
+        row.endedMs > this.config.leaseMs + STORING_MS,
       images,
       inputs: own.length,
     };
@@ -178,6 +182,19 @@ export class DeletedTasks {
     const { id, ulid } = ownerOfKey(key);
     const since = new Date(decodeTime(ulid) - CLOCKS_APART_MS);
     return await isUploadUnused(this.prisma.pool, { id, accountId, key, since }, taskId);
+  }
+
+  /**
+   * The worker of an ended task stores nothing more of it. True when the task is deleted, so that its erasure can end
+   * now; after a later deletion, it ends at once.
+   */
+  async workerStopped({ id, attempt }: Lease): Promise<boolean> {
+    const rows = await this.prisma.task.updateManyAndReturn({
+      where: { id, attempt, status: { not: 'pending' } },
+      data: { workerStopped: true },
+      select: { deletedAt: true },
+    });
+    return rows.some(({ deletedAt }) => deletedAt !== null);
   }
 
   /** No longer counts its reference images in the quota of its account: they are about to be deleted. */

@@ -178,9 +178,9 @@ export class TaskTransitions {
     return (await answered(this.prisma.task.count({ where: { id, attempt, status: 'completed' } }))) === 1;
   }
 
-  /** `end` is the end of the last call, if that is open. */
-  async fail(lease: Lease, error: TaskError, end?: CallEnd): Promise<boolean> {
-    return (await answered(this.ends({ by: lease, status: 'failed', error, call: end }))) !== undefined;
+  /** `end` is the end of the last call, if that is open; `stopped`: no worker can store an image of it any more. */
+  async fail(lease: Lease, error: TaskError, end?: CallEnd, stopped = false): Promise<boolean> {
+    return (await answered(this.ends({ by: lease, status: 'failed', error, call: end, stopped }))) !== undefined;
   }
 
   /**

@@ -8,7 +8,7 @@ import { FindKey } from '#accounts/find-key.js';
 import { TaskRights } from '#accounts/task-rights.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { atMost } from '#limits/at-most.js';
-import { lowerThreshold } from '#tasks/admission/approval.js';
+import { approvalThresholds, withKey } from '#tasks/admission/approval-thresholds.js';
 import { accountShare, invalidKey, KeyRefused, type Caller } from './caller.js';
 import { KeyUses } from './key-uses.js';
 import { SecretLookUps } from './secret-look-ups.js';
@@ -127,7 +127,7 @@ export class ApiKeyCache {
         allowPixelSize: row.allowPixelSize ?? undefined,
         submitMode: storedSubmitMode(row.submitMode),
         region: row.region ?? undefined,
-        approveAbove: lowerThreshold(row.approveAboveMicros, row.account.approveAboveMicros),
+        approvals: withKey(approvalThresholds(row.account), row),
         endUsers: storedEndUserMode(row.endUsers),
         tags: row.tags,
         budgeted,

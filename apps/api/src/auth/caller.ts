@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import type { AccountLimits } from '#accounts/account-store.js';
+import type { ApprovalThresholds } from '#tasks/admission/approval-thresholds.js';
 import type { ModelEntry } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
 import type { DefaultResponseFormat } from '#contract/accepted-values.js';
@@ -78,8 +79,8 @@ export interface Caller extends TaskScope {
   readonly personId?: string;
   /** Whether the key or its account has a budget. */
   readonly budgeted: boolean;
-  /** What a request may cost without an approval, by the key or its account, in millionths; undefined = any amount. */
-  readonly approveAbove?: number | undefined;
+  /** What a request may cost without an approval, by the key and its account; absent: any amount. */
+  readonly approvals?: ApprovalThresholds;
 }
 
 /** The authenticated caller of a request. Throws AppError `invalid_api_key` when there is none. */
@@ -120,7 +121,6 @@ export type TaskOwner = Pick<
   | 'originalKeyId'
   | 'weight'
   | 'maxInFlight'
-  | 'approveAbove'
   | 'budgeted'
   | 'orderedBy'
   | 'own'
@@ -134,14 +134,10 @@ export function taskOwnerOf({
   originalKeyId,
   weight,
   limits,
-  approveAbove,
   budgeted,
   personId,
   own,
-}: Pick<
-  Caller,
-  'accountId' | 'account' | 'keyId' | 'originalKeyId' | 'weight' | 'limits' | 'approveAbove' | 'personId'
-> &
+}: Pick<Caller, 'accountId' | 'account' | 'keyId' | 'originalKeyId' | 'weight' | 'limits' | 'personId'> &
   Partial<Pick<Caller, 'budgeted' | 'own'>>): TaskOwner {
   return {
     accountId,
@@ -151,7 +147,6 @@ export function taskOwnerOf({
     originalKeyId,
     weight,
     maxInFlight: limits.tasksInFlight,
-    approveAbove,
     budgeted,
     orderedBy: personId,
     own,

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { CatalogSource } from '#catalog/catalog-source.js';
 import type { TokenPrices } from '#catalog/catalog.js';
 import { refusalOf } from '#billing/budget-refusal.js';
 import { ChatReserves } from '#billing/chat-reserves.js';
@@ -23,6 +24,7 @@ const WRITTEN_LATE_MS = 600_000;
 export class ChatBudget {
   constructor(
     private readonly reserves: ChatReserves,
+    private readonly catalogs: CatalogSource,
     private readonly config: ChatConfig,
     private readonly logger: Logger,
   ) {}
@@ -42,7 +44,7 @@ export class ChatBudget {
     const lifeMs = this.config.totalMs + this.config.afterHangupMs + WRITTEN_LATE_MS;
     const { accountId, keyId } = caller;
     await this.reserves.reserve({ requestId, accountId, keyId }, amount, lifeMs).catch((error: unknown) => {
-      throw refusalOf(error) ?? overloaded(error);
+      throw refusalOf(error, this.catalogs.current.currency) ?? overloaded(error);
     });
   }
 

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { thresholdFor } from '#tasks/admission/approval-thresholds.js';
 import { WINDOW_MS } from '#batches/batch.js';
 import { asSent } from '#contract/other-names.js';
 import { EgressConfig } from '#egress/egress.config.js';
@@ -103,6 +104,7 @@ export class AcceptImage {
         kept: this.keptFor(order, asked),
         asynchronous: asked.asynchronous,
         cost: this.models.costOf(model, options),
+        approveAbove: thresholdFor(caller.approvals, labels.tags),
         ...labels,
       };
       const traits = { region: options.region, endUser: labels.endUser, headerTags: asked.headerLabels?.tags };

@@ -140,7 +140,7 @@ export function DescribeDelete(): MethodDecorator {
       type: DeletedTaskResponse,
       headers: REQUEST_ID_HEADER,
       description:
-        'The task is deleted, and some of its contents are still being erased: of a task that a provider was working on, for about half a minute.',
+        'The task is deleted, and some of its contents are still being erased: of a task that a provider was working on, usually within a second, and for half a minute at most when its worker died.',
     }),
     DescribeErrors(404, 429),
     DescribeProtected(),

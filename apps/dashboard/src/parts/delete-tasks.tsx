@@ -57,11 +57,20 @@ export function DeleteTasks({ ids, label, size = 'sm', arePending = false, onDel
         save={remove}
         onClose={ask.close}
       >
-        Prompts, images, reference images, and links to them are erased, and can’t be brought back.{' '}
-        {arePending && 'What has not ended is canceled first; if a provider has already started, you may be charged. '}
-        What stays: the time, the model, the key, and the cost, for usage and billing. Backups keep their copies until
-        they expire.
+        <WhatStays arePending={arePending} />
       </Confirm>
+    </>
+  );
+}
+
+/** What a deletion erases, and what it leaves. */
+export function WhatStays({ arePending }: { readonly arePending: boolean }) {
+  return (
+    <>
+      Prompts, images, reference images, and links to them are erased, and can’t be brought back.{' '}
+      {arePending && 'What has not ended is canceled first; if a provider has already started, you may be charged. '}
+      What stays: the time, the model, the key, and the cost, for usage and billing. Backups keep their copies until
+      they expire.
     </>
   );
 }

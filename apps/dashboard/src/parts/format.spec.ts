@@ -5,6 +5,7 @@ it.each([
   [-3 * 60_000, '3 minutes ago'],
   [-26 * 3_600_000, 'yesterday'],
   [2 * 86_400_000, 'in 2 days'],
+  [24 * 3_600_000 - 500, 'in 24 hours'],
 ])('says a time that is %d ms away as "%s"', (away, text) => {
   const now = Date.parse('2026-11-21T12:00:00Z');
   expect(fromNow(new Date(now + away).toISOString(), now)).toBe(text);

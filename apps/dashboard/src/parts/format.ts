@@ -24,7 +24,10 @@ const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 
 export function fromNow(time: string, now = Date.now()): string {
   const seconds = (Date.parse(time) - now) / 1000;
   const unit = UNITS.find(([, length]) => Math.abs(seconds) >= length);
-  return unit === undefined ? 'just now' : relative.format(Math.trunc(seconds / unit[1]), unit[0]);
+  if (unit === undefined) return 'just now';
+  const amount = seconds / unit[1];
+  // What was just set to end in 24 hours does so, and not in 23.
+  return relative.format(amount > 0 ? Math.round(amount) : Math.trunc(amount), unit[0]);
 }
 
 /** A time in the reader's time zone, which it names. */

@@ -26,6 +26,8 @@ export class Attempt {
   call: AttemptedCall | undefined;
   /** The call that the claim already counted, until it is made or replaced by another. */
   begun: ProviderCall | undefined;
+  /** The store may still carry out a write that this attempt gave up. */
+  mayStoreLate = false;
 
   constructor(
     readonly claimed: ClaimedTask,
@@ -55,6 +57,11 @@ export class Attempt {
   /** Whether the last call's job can be fetched instead of ordering a new one. */
   get resumable(): boolean {
     return this.call?.providerJobId !== undefined && this.call.end?.charged !== 'no';
+  }
+
+  /** Once it has ended: whether no worker can store an image of the task any more, as far as this one knows. */
+  get isLast(): boolean {
+    return this.claimed.losses === 0 && !this.mayStoreLate;
   }
 
   /** How to record the last call when the attempt ends with this error; undefined when there was no call. */

@@ -1,12 +1,14 @@
 import { Module } from '@nestjs/common';
 import { EgressModule } from '#egress/egress.module.js';
 import { JobsModule } from '#queue/queue.module.js';
+import { ErasureModule } from '#erasure/erasure.module.js';
 import { RoutingModule } from '#routing/routing.module.js';
 import { StorageModule } from '#storage/storage.module.js';
 import { TaskListenersModule, TasksModule } from '#tasks/tasks.module.js';
 import { CallProvider } from './call-provider.js';
 import { CreateThumbnail } from './create-thumbnail.js';
 import { ImageProcessor } from './image.processor.js';
+import { LeaveTask } from './leave-task.js';
 import { Leases } from './leases.js';
 import { LoadInputs } from './load-inputs.js';
 import { OrderImage } from './order-image.js';
@@ -30,6 +32,7 @@ const steps = [
   ProviderStarts,
   StoreResults,
   SettleAttempt,
+  LeaveTask,
 ];
 /** Created from finished images, when the console shows them. */
 const thumbnails = [ThumbnailProcessor, CreateThumbnail];
@@ -38,7 +41,7 @@ const shared = [Leases, TaskMemory, TaskProgress, TaskMeter, ServiceReport];
 
 /** Generates the images of tasks. Needs a ProviderRegistryModule. */
 @Module({
-  imports: [JobsModule, TasksModule, TaskListenersModule, RoutingModule, StorageModule, EgressModule],
+  imports: [JobsModule, TasksModule, ErasureModule, TaskListenersModule, RoutingModule, StorageModule, EgressModule],
   providers: [...steps, ...thumbnails, ...shared],
 })
 export class ImagesModule {}

@@ -4,6 +4,7 @@ import { withImageTurnsOf } from '#images/sharp.js';
 import { TaskEvents } from '#tasks/states/task-events.js';
 import { Logger } from '#telemetry/logger.js';
 import { Attempt, attemptSpan, identity, successOf } from './attempt.js';
+import { LeaveTask } from './leave-task.js';
 import { Leases } from './leases.js';
 import { OrderImage, type OrderedImages } from './order-image.js';
 import { ProviderStarts } from './provider-starts.js';
@@ -20,6 +21,7 @@ export class RunTask {
     private readonly orderImage: OrderImage,
     private readonly storeResults: StoreResults,
     private readonly settle: SettleAttempt,
+    private readonly leaveTask: LeaveTask,
     private readonly events: TaskEvents,
     private readonly meter: TaskMeter,
     private readonly logger: Logger,
@@ -34,14 +36,7 @@ export class RunTask {
     const attempt = await this.claim(taskId, queuedAt);
     if (attempt === undefined) return false;
     try {
-      // What a provider works on already is paid, so it is still fetched.
-      if (attempt.claimed.endUserBlocked && !attempt.claimed.providerCallOpen) throw endUserBlocked();
-      const owner = { source: attempt.claimed.task.accountId, ticket: taskId };
-      const order = await withImageTurnsOf(owner, () => this.orderImage.run(attempt));
-      if ('pending' in order) await this.settle.parked(attempt, order.pending.checkAfterMs);
-      else await this.deliver(attempt, order);
-    } catch (error) {
-      await this.settle.failed(attempt, error);
+      if (!(await this.generate(attempt))) await this.leaveTask.leave(attempt);
     } finally {
       attempt.lease.release();
       attempt.span.end();
@@ -63,17 +58,34 @@ export class RunTask {
     return new Attempt(claimed, this.leases.keep(claimed), span);
   }
 
+  /** False when this worker no longer holds the task: it has ended in another way, or another worker has claimed it. */
+  private async generate(attempt: Attempt): Promise<boolean> {
+    try {
+      const { claimed } = attempt;
+      // What a provider works on already is paid, so it is still fetched.
+      if (claimed.endUserBlocked && !claimed.providerCallOpen) throw endUserBlocked();
+      const { id, accountId } = claimed.task;
+      const owner = { source: accountId, ticket: id };
+      const order = await withImageTurnsOf(owner, () => this.orderImage.run(attempt));
+      if ('pending' in order) return await this.settle.parked(attempt, order.pending.checkAfterMs);
+      return await this.deliver(attempt, order);
+    } catch (error) {
+      return await this.settle.failed(attempt, error);
+    }
+  }
+
   /**
-   * Completes the task with its stored images. When the task had already ended, the stored objects are deleted. Throws
-   * ImageNotStored.
+   * Completes the task with its stored images. When the task had already ended, the stored objects are deleted, and it
+   * returns false. Throws ImageNotStored.
    */
-  private async deliver(attempt: Attempt, { result, stored, storingMs }: OrderedImages): Promise<void> {
+  private async deliver(attempt: Attempt, { result, stored, storingMs }: OrderedImages): Promise<boolean> {
     const { images, warnings } = stored;
     const contents = { images, usage: result.usage, warnings };
     if (!(await this.settle.completed(attempt, contents, successOf(result.provider.free, storingMs)))) {
       await this.storeResults.delete(stored);
-      return;
+      return false;
     }
     this.meter.completed(attempt.claimed, result.provider.name, images.length);
+    return true;
   }
 }

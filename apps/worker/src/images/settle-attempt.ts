@@ -62,25 +62,29 @@ export class SettleAttempt {
   }
 
   /**
-   * Releases the task while its provider works, to be resumed in `delayMs`. Throws TransitionUnanswered when the
+   * Releases the task while its provider works, to be resumed in `delayMs`. False when it is no longer held. Throws TransitionUnanswered when the
    * database does not answer: then the lease expires, and the next worker fetches the job.
    */
-  async parked({ claimed, lease, call, span }: Attempt, delayMs: number): Promise<void> {
+  async parked({ claimed, lease, call, span }: Attempt, delayMs: number): Promise<boolean> {
     const entry = await this.transitions.park(lease, delayMs).catch((cause: unknown) => {
       throw new TransitionUnanswered('not parked', { cause });
     });
     const line = { ...identity(claimed), attempt: lease.attempt, provider: call?.provider.name, durationMs: delayMs };
     if (entry === undefined) {
       this.logger.warn('task.lease_lost', line);
-      return;
+      return false;
     }
     span.set({ outcome: 'parked', delayMs });
     this.logger.info('task.parked', line);
     await this.requeue(entry);
+    return true;
   }
 
-  /** Decides by the error and applies the verdict. If the database does not answer, the lease expires. */
-  async failed(attempt: Attempt, thrown: unknown): Promise<void> {
+  /**
+   * Decides by the error and applies the verdict; false when the task is no longer held. If the database does not answer,
+   * the lease expires.
+   */
+  async failed(attempt: Attempt, thrown: unknown): Promise<boolean> {
     const { claimed, lease, call, span } = attempt;
     const error: unknown = lease.signal.aborted ? lease.signal.reason : thrown;
     const verdict = verdictOn(error, {
@@ -108,10 +112,10 @@ export class SettleAttempt {
         span.set({ outcome: 'given_back', delayMs: verdict.delayMs });
         this.logger.warn('task.given_back', { ...line, durationMs: verdict.delayMs, error });
         await this.requeue(entry);
-        return;
+        return true;
       }
       case 'fail':
-        if (!(await this.transitions.fail(lease, taskError(verdict.error), end))) break;
+        if (!(await this.transitions.fail(lease, taskError(verdict.error), end, attempt.isLast))) break;
         span.fail(verdict.error);
         span.set({ outcome: 'failed' });
         this.ends.failed(claimed.task, claimed.asynchronous, verdict.error.code, verdict.error.moderation);
@@ -122,11 +126,12 @@ export class SettleAttempt {
         });
         // An error of class 400 lies in the request itself.
         if (verdict.error.status < 500 && claimed.inputs.length > 0) await this.inputs.drop(lease.id);
-        return;
+        return true;
     }
     // Another worker has claimed the task, or it has ended, or the outcome of the last write is unknown.
     span.set({ outcome: 'lost' });
     this.logger.warn('task.lease_lost', line);
+    return false;
   }
 
   /**

@@ -53,9 +53,7 @@ export class StoreResults {
         if (image === undefined) continue;
         const key = stored.keyOf(image);
         const start = { name: 'image.store', parent: attempt.claimed.task.id, fields: { bytes: image.size } };
-        await inSpan(start, () =>
-          this.progress.whileStoring(attempt.lease, () => this.keep(key, image, attempt.lease.signal)),
-        );
+        await inSpan(start, () => this.progress.whileStoring(attempt.lease, () => this.keep(key, image, attempt)));
         stored.add(key, image);
       }
       return stored.end();
@@ -97,10 +95,12 @@ export class StoreResults {
   }
 
   /** Throws ImageNotStored, or the signal's abort reason. */
-  private async keep(key: string, image: FinishedImage, signal: AbortSignal): Promise<void> {
+  private async keep(key: string, image: FinishedImage, attempt: Attempt): Promise<void> {
+    const { signal } = attempt.lease;
     try {
       await this.putWithRetries(key, image, signal);
     } catch (error) {
+      attempt.mayStoreLate = true;
       // The store may have written the object before the abort reached it; retention finds what remains.
       if (signal.aborted) await this.store.delete(key).catch(() => undefined);
       throw error instanceof StorageError ? new ImageNotStored('not stored', { cause: error }) : error;

@@ -17,6 +17,7 @@ import { ExpireUploads } from '#uploads/expire-uploads.js';
 import { UploadRowsModule } from '#uploads/upload-rows.module.js';
 import { ExpireWebhooks } from '#notifications/deliveries/expire-webhooks.js';
 import { AlertsModule } from '../alerts/alerts.module.js';
+import { ApprovalMailsModule } from '../approvals/approval-mails.module.js';
 import { EndUsersModule } from '../end-users/end-users.module.js';
 import { Maintenance } from './maintenance.js';
 import { Schedules } from './schedules.js';
@@ -35,10 +36,11 @@ const owners = [
   StoredResponses,
 ];
 
-/** Schedules the removal of expired rows and objects, usage rollups, and the evaluation of alerts. */
+/** Schedules the removal of expired rows and objects, usage rollups, the evaluation of alerts, and emails to approvers. */
 @Module({
   imports: [
     AlertsModule,
+    ApprovalMailsModule,
     BillingModule,
     DatabaseModule,
     EndUsersModule,

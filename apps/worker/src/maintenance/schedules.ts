@@ -25,6 +25,7 @@ import { EndUserStates } from '#accounts/end-user-states.js';
 import { SafetyNotices } from '#accounts/safety-notices.repository.js';
 import { WatchEndUsers } from '../end-users/watch-end-users.js';
 import { EvaluateAlerts } from '../alerts/evaluate-alerts.js';
+import { MailApprovers } from '../approvals/mail-approvers.js';
 import { WorkerConfig } from '../worker.config.js';
 
 /** How often expired data is removed. */
@@ -33,6 +34,8 @@ const EXPIRE_EVERY_MS = 10 * 60_000;
 const WALK_EVERY_MS = 24 * 3_600_000;
 /** Whoever deletes a task expects it to be gone, even if the process that was to erase it died. */
 const ERASE_EVERY_MS = 5_000;
+/** Somebody waits for the approval. */
+const TELL_APPROVERS_EVERY_MS = 10_000;
 /** Usage that is not rolled up yet is read row by row, so those rows should stay few. */
 const ROLL_UP_EVERY_MS = 5_000;
 /** An end user who is a danger is refused, and their account alerted, within seconds. */
@@ -51,7 +54,7 @@ interface Schedule {
   readonly dueSince?: Readonly<Record<string, () => Promise<Date | undefined>>>;
 }
 
-/** What every worker does at intervals: each room removes its own expired rows, sums up usage, or evaluates alerts. */
+/** What every worker does at intervals: each room removes its own expired rows, sums up usage, evaluates alerts, or emails approvers. */
 @Injectable()
 export class Schedules {
   readonly table: readonly Schedule[];
@@ -78,6 +81,7 @@ export class Schedules {
     endUserStates: EndUserStates,
     endUserRefusals: EndUserRefusals,
     safetyNotices: SafetyNotices,
+    approvals: MailApprovers,
     usage: RollUpUsage,
     config: WorkerConfig,
     tasksConfig: TasksConfig,
@@ -197,6 +201,7 @@ export class Schedules {
       },
       { name: 'end_user_watch', everyMs: WATCH_EVERY_MS, run: () => endUsers.run() },
       { name: 'alert_evaluation', everyMs: evaluateMs, run: () => alerts.run(evaluateMs * DUE_SHARE) },
+      { name: 'approval_mails', everyMs: TELL_APPROVERS_EVERY_MS, run: () => approvals.run() },
       { name: 'usage_rollup', everyMs: ROLL_UP_EVERY_MS, run: () => usage.run() },
     ];
   }

@@ -50,7 +50,10 @@ export class ProviderStates {
       const keys = (provider?.servers ?? []).flatMap((server) =>
         server.keys.map(({ name: key, secret }) => ({ name: labelOf(server.server, key), isSet: secret !== '' })),
       );
-      const closest = servers.toSorted((a, b) => BREAKERS.indexOf(a.breaker) - BREAKERS.indexOf(b.breaker))[0];
+      // A drained server gets no calls, however well it is.
+      const undrained = servers.filter((server) => server.drained === null);
+      const used = undrained.length > 0 ? undrained : servers;
+      const closest = used.toSorted((a, b) => BREAKERS.indexOf(a.breaker) - BREAKERS.indexOf(b.breaker))[0];
       return {
         name,
         type: provider?.type ?? null,
@@ -60,7 +63,7 @@ export class ProviderStates {
         has_key: keys.length === 0 || keys.some(({ isSet }) => isSet),
         servers,
         breaker: closest?.breaker ?? 'closed',
-        open_ms: soonest(servers.map(({ open_ms }) => open_ms)),
+        open_ms: soonest(used.map(({ open_ms }) => open_ms)),
         calls: sum(servers.map(({ calls }) => calls)),
         concurrency: sumOfLimits(servers.map(({ concurrency }) => concurrency)),
         starts: sum(servers.map(({ starts }) => starts)),
@@ -68,7 +71,7 @@ export class ProviderStates {
         resting_keys: servers.flatMap((server) =>
           server.resting_keys.map(({ key, rests_ms }) => ({ key: labelOf(server.name ?? undefined, key), rests_ms })),
         ),
-        rests_ms: soonest(servers.filter(({ breaker }) => breaker === 'closed').map(({ rests_ms }) => rests_ms)),
+        rests_ms: soonest(used.filter(({ breaker }) => breaker === 'closed').map(({ rests_ms }) => rests_ms)),
         drained: drainedView(drained.get(name)),
         last_hour: recentCallsView(history, name, (count) => count.provider === name),
       };

@@ -64,6 +64,7 @@ export class ProviderTest {
     if (model === undefined || !models.includes(model)) {
       throw new AppError('model_not_found', 'The provider does not serve that image model.', { param: 'model' });
     }
+    // Without a threshold, because tests need no approval.
     const orderer = taskOwnerOf(await this.callers.ofTest(session));
     const id = newTaskId();
     const options = { ...OPTIONS, onlyProvider: provider };

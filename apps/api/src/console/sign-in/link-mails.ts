@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LINK_HOURS } from '#accounts/link-store.js';
 import { Mailer, MailNotSent } from '#notifications/mail/mailer.js';
+import { nameInMail } from '#notifications/mail/name-in-mail.js';
 import { ApiConfig, publicUrlOf } from '../../common/api.config.js';
 import { MailLimits } from './mail-limits.js';
 
@@ -9,19 +10,6 @@ const PATIENCE_MS = 600_000;
 
 /** Whether the link was emailed; null when email is off. */
 export type Mailed = boolean | null;
-
-/** Longer names have room for a message of their own. */
-const MAX_SHOWN_NAME = 40;
-/** What mail programs turn into links: addresses, domains, and schemes, with the dots of other scripts. */
-const LINK_LIKE = /[/\\:@]|www|[.\u2024\u3002\uff61]\S/iu;
-
-/**
- * A name as it may stand in a mail: the name of an account is a text that strangers read, so a name that a mail program could turn into a link, or that is as long as a message, is left out.
- */
-export function nameInMail(name: string, instead = 'an account'): string {
-  const plain = name.normalize('NFKC').trim();
-  return [...plain].length > MAX_SHOWN_NAME || LINK_LIKE.test(plain) ? instead : plain;
-}
 
 /** Emails one-time links to their recipients. Links are never logged, nor stored for a later attempt. */
 @Injectable()

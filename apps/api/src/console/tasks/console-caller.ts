@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { AccountStore } from '#accounts/account-store.js';
+import { AccountStore, type Account } from '#accounts/account-store.js';
+import { approvalThresholds, withKey, type ApprovalThresholds } from '#tasks/admission/approval-thresholds.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import type { ApiKeyRow } from '#accounts/api-keys.js';
 import { NewKeyRepository } from '#accounts/new-key.repository.js';
@@ -8,7 +9,6 @@ import { may } from '#accounts/person-rules.js';
 import type { Session } from '#accounts/session-store.js';
 import { TaskRights } from '#accounts/task-rights.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
-import { lowerThreshold } from '#tasks/admission/approval.js';
 import { accountShare, type Caller } from '../../auth/caller.js';
 import { isLimited } from '../keys/key-rules.js';
 import { notSignedIn } from '../protect-console.js';
@@ -47,11 +47,10 @@ export class ConsoleCaller {
 
   /**
    * The caller for provider tests: a key of its own, so that tests do not count as users' images. Only the request that
-   * asks for the test was counted, before its body was read, for the key of `of`. Tests need no approval.
+   * asks for the test was counted, before its body was read, for the key of `of`.
    */
   async ofTest(who: Orderer): Promise<Caller> {
-    const caller = await this.caller(who, { id: await this.newKeys.ensureHidden(who.accountId, TEST_KEY) });
-    return { ...caller, approveAbove: undefined };
+    return await this.caller(who, { id: await this.newKeys.ensureHidden(who.accountId, TEST_KEY) });
   }
 
   private async caller(who: Orderer, key: PayingKey): Promise<Caller> {
@@ -80,7 +79,7 @@ export class ConsoleCaller {
       keepSeconds: key.keepSeconds ?? account.keepSeconds ?? undefined,
       allowPixelSize: true,
       submitMode: 'sync',
-      approveAbove: lowerThreshold(key.approveAboveMicros ?? null, account.approveAbove),
+      approvals: withKey(thresholdsOf(account), key),
       budgeted: true,
     };
   }
@@ -101,4 +100,12 @@ export class ConsoleCaller {
       ),
     );
   }
+}
+
+function thresholdsOf({ approveAbove, ownApproveAbove, tagApprovals }: Account): ApprovalThresholds {
+  return approvalThresholds({
+    approveAboveMicros: approveAbove,
+    ownApproveAboveMicros: ownApproveAbove,
+    tagApprovals,
+  });
 }

@@ -81,7 +81,7 @@ export class RetryFailedTasks {
 
 /** The original owner of the order, whom the retry counts for. */
 function ownerOf(order: FailedOrder): Payer {
-  const { accountId, apiKeyId: keyId, originalKeyId, orderedBy, weight, approveAbove } = order;
+  const { accountId, apiKeyId: keyId, originalKeyId, orderedBy, weight, approvals } = order;
   const own = { submits: order.submitsPerMinute ?? undefined, tasksInFlight: order.tasksInFlight ?? undefined };
   const all = {
     submits: order.accountSubmitsPerMinute ?? undefined,
@@ -92,7 +92,7 @@ function ownerOf(order: FailedOrder): Payer {
     keyId,
     originalKeyId,
     weight,
-    approveAbove,
+    approvals,
     ...(orderedBy !== null && { personId: orderedBy }),
     limits: { ...own, polls: undefined },
     account: { weight: order.accountWeight, limits: { ...all, polls: undefined, chats: undefined } },

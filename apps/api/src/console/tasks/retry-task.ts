@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { EndUserStates } from '#accounts/end-user-states.js';
+import { thresholdFor } from '#tasks/admission/approval-thresholds.js';
 import { AppError } from '#contract/app-error.js';
 import { inputKey } from '#storage/object-key.js';
 import { ObjectNotFound, type ObjectStore } from '#storage/object-store.js';
@@ -23,7 +24,7 @@ const CONTENT_TYPE = 'application/octet-stream';
 /** The caller that a repeated order counts for. */
 export type Payer = Pick<
   Caller,
-  'accountId' | 'account' | 'keyId' | 'originalKeyId' | 'weight' | 'limits' | 'approveAbove' | 'personId'
+  'accountId' | 'account' | 'keyId' | 'originalKeyId' | 'weight' | 'limits' | 'approvals' | 'personId'
 >;
 
 /** The retry's request id, callback and original task. */
@@ -81,7 +82,8 @@ export class RetryTask {
       const options = withoutProvider(old);
       const cost = this.models.costOf(model, options);
       const order = { action, model, prompt, options, inputs, mask, kept, endUser, tags };
-      const command = { ...terms, ...taskOwnerOf(payer), id, ...order, cost };
+      const approveAbove = thresholdFor(payer.approvals, tags);
+      const command = { ...terms, ...taskOwnerOf(payer), id, ...order, cost, approveAbove };
       const intake = await this.tasks.submit(command, identity);
       if (intake.attached) await this.forgetCopies(id);
       return intake;

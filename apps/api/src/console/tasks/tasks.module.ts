@@ -15,6 +15,7 @@ import { LimitsModule } from '../../limits/limits.module.js';
 import { TasksApiModule } from '../../tasks/tasks.module.js';
 import { AccountTasks } from './account-tasks.js';
 import { ConsoleCaller } from './console-caller.js';
+import { ErasuresController } from './erasures.controller.js';
 import { ImageArchive } from './image-archive.js';
 import { ManyTasks } from './many-tasks.js';
 import { ManyTasksController } from './many-tasks.controller.js';
@@ -49,7 +50,13 @@ import { Thumbnails } from './thumbnails.js';
     UploadRowsModule,
     WaitingModule,
   ],
-  controllers: [ManyTasksController, ConsoleTasksController, TaskInputsController, SavedViewsController],
+  controllers: [
+    ManyTasksController,
+    ErasuresController,
+    ConsoleTasksController,
+    TaskInputsController,
+    SavedViewsController,
+  ],
   providers: [
     ...[AccountTasks, ConsoleCaller, ManyTasks, RetryFailedTasks, RetryTask],
     ...[ImageArchive, OwnTasks, ShownImages, ShownTasks, ShownWaits, TaskInputs, Thumbnails],

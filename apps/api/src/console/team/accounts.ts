@@ -14,6 +14,7 @@ import { accountLimits, type AccountChangeBody, type NewAccountBody } from './dt
 import { AccountDefaults, limitsView } from '../keys/account-defaults.js';
 import type { AccountRowView, OwnAccountView } from './dto/account-views.dto.js';
 import { budgetAfter } from '../dto/budget-body.dto.js';
+import { tagApprovalsView } from './dto/tag-approvals.dto.js';
 import { budgetView, spentView } from '../dto/budget-view.dto.js';
 
 /** The accounts of the installation: figures and limits, never their prompts or images. */
@@ -38,7 +39,7 @@ export class Accounts {
       name: row.name,
       first: row.id === DEFAULT_ACCOUNT,
       ...billingOf(row.id),
-      approve_above: thresholdView(row),
+      approve_above: thresholdView(row.approveAbove),
       require_two_factor: row.requireTwoFactor,
       limits: limitsView(row.limits),
       defaults,
@@ -66,7 +67,9 @@ export class Accounts {
       created_at: createdAt.toISOString(),
       require_two_factor,
       ...billing,
-      approve_above: thresholdView(account),
+      approve_above: thresholdView(account.approveAbove),
+      own_approve_above: thresholdView(account.ownApproveAbove),
+      tag_approvals: tagApprovalsView(account.tagApprovals),
       limits: limitsView(account.limits),
       defaults: this.defaults.view,
       key_defaults: this.defaults.ofKeys,
@@ -146,8 +149,8 @@ export class Accounts {
   }
 }
 
-function thresholdView({ approveAbove }: Pick<Account, 'approveAbove'>): string | null {
-  return approveAbove === null ? null : decimalOf(approveAbove);
+function thresholdView(micros: number | null): string | null {
+  return micros === null ? null : decimalOf(micros);
 }
 
 function noAccount(): AppError {

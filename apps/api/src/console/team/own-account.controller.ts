@@ -2,7 +2,9 @@ import { Body, Get, Patch } from '@nestjs/common';
 import { ApiResponse } from '@nestjs/swagger';
 import { AccountStore } from '#accounts/account-store.js';
 import { AuditLog } from '#accounts/audit-log.js';
+import { microsOf } from '#contract/money.js';
 import { OwnAccountChangeBody } from './dto/account-bodies.dto.js';
+import { tagApprovals, tagApprovalsText } from './dto/tag-approvals.dto.js';
 import { OwnAccountView } from './dto/account-views.dto.js';
 import { Accounts } from './accounts.js';
 import { ConsoleController } from '../console-controller.js';
@@ -32,7 +34,19 @@ export class OwnAccountController {
     const { accountId } = session;
     if (typeof body.name === 'string') await this.rename(session, body.name);
     if (typeof body.require_two_factor === 'boolean') await this.requireTwoFactor(session, body.require_two_factor);
+    await this.setApprovals(session, body);
     return await this.accounts.own(accountId);
+  }
+
+  private async setApprovals(session: Session, body: OwnAccountChangeBody): Promise<void> {
+    const { own_approve_above: amount, tag_approvals: tags } = body;
+    if (amount === undefined && !tags) return;
+    const above = typeof amount === 'string' ? microsOf(amount) : amount;
+    const byTag = tags ? tagApprovals(tags) : undefined;
+    await this.store.setOwnApprovals(session.accountId, { above, byTag });
+    const own_approve_above = amount === undefined ? {} : { own_approve_above: amount };
+    const changes = { ...own_approve_above, ...(byTag && { tag_approvals: tagApprovalsText(byTag) }) };
+    await this.audit.record(session, 'account.limits_set', session.accountId, { name: session.accountName, changes });
   }
 
   private async rename(session: Session, name: string): Promise<void> {

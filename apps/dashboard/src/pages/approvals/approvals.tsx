@@ -28,7 +28,7 @@ export function ApprovalsPage() {
           )}
           {data?.data.length === 0 && (
             <Empty icon={<IconCheck size={36} />} title="No requests wait for approval">
-              To require approvals, set a price for a key, or for the account.
+              To require approvals, set a price for a key, or on the page Team for the account or a tag.
             </Empty>
           )}
           {data !== undefined && data.data.length > 0 && <ApprovalTable approvals={data.data} />}

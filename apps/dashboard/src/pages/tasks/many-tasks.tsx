@@ -10,6 +10,7 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { money, shortPrompt } from '../../parts/format.ts';
 import { Trouble } from '../../parts/page.tsx';
 import { IconDownload } from '@tabler/icons-react';
+import { DeleteItem, DeleteMatching } from './delete-matching.tsx';
 import { BulkStatus } from './bulk-status.tsx';
 import { isNarrowed, type TaskFilters } from './task-filters.ts';
 import { callBulk, useBulkRun, type BulkAction, type BulkTarget } from './use-bulk-run.ts';
@@ -28,6 +29,7 @@ const tasks = (count: number, kind = ''): string =>
 export function ManyTasksMenu({ filters }: { readonly filters: TaskFilters }) {
   const may = useMay();
   const [action, setAction] = useState<BulkAction | null>(null);
+  const [deleting, setDeleting] = useState(false);
   const { order: _, ...query } = filters;
   // The action determines the status.
   const { status: __, ...matching } = query;
@@ -41,6 +43,7 @@ export function ManyTasksMenu({ filters }: { readonly filters: TaskFilters }) {
           <Menu.Dropdown>
             <Menu.Item onClick={() => setAction('cancel')}>{WORDS.cancel.item}</Menu.Item>
             {may('tasks.retry') && <Menu.Item onClick={() => setAction('retry')}>{WORDS.retry.item}</Menu.Item>}
+            <DeleteItem filters={filters} onClick={() => setDeleting(true)} />
           </Menu.Dropdown>
         </Menu>
       )}
@@ -52,6 +55,7 @@ export function ManyTasksMenu({ filters }: { readonly filters: TaskFilters }) {
       >
         Export CSV
       </Button>
+      {deleting && <DeleteMatching filters={filters} onClose={() => setDeleting(false)} />}
       {action !== null && (
         <ManyTasksDialog
           action={action}

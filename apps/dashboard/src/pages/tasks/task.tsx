@@ -40,6 +40,7 @@ import { DeleteTasks } from '../../parts/delete-tasks.tsx';
 import { TaskLightbox } from '../playground/task-lightbox.tsx';
 import { OpenInPlayground, RunTaskAgain } from './task-actions.tsx';
 import type { TaskFilters } from './task-filters.ts';
+import { Receipt } from './receipt.tsx';
 import { SentImages } from './sent-images.tsx';
 import { TaskError } from '../../parts/task-error.tsx';
 import { TaskBars } from './task-bars.tsx';
@@ -211,6 +212,7 @@ function TaskImage({ task, partial }: { readonly task: TaskDetail; readonly part
           Deleted on {dayOf(task.deleted_at)}. Its prompt and images are erased; what it cost stays for usage and
           billing.
         </Text>
+        <Receipt id={task.id} />
       </Box>
     );
   if (task.images.length > 0) return <TaskImages task={task} />;

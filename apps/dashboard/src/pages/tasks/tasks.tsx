@@ -10,6 +10,7 @@ import { dayOf, fullTime } from '../../parts/format.ts';
 import { IconList, IconSearch } from '@tabler/icons-react';
 import { Empty, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { TaskTabs } from '../../parts/task-tabs.tsx';
+import { Deletions } from './deletions.tsx';
 import { ManyTasksMenu } from './many-tasks.tsx';
 import { TaskFilterBar } from './task-filter-bar.tsx';
 import {
@@ -70,6 +71,7 @@ export function TasksPage() {
     >
       <TaskTabs />
       <TaskFilterBar filters={filters} />
+      {mayChange && <Deletions />}
       {error !== null && <Trouble error={error} doing="Could not load tasks" onRetry={() => void refetch()} />}
       {error === null && (
         <Box className="surface">

@@ -9,6 +9,7 @@ import { CopyIconButton } from '../../parts/copy.tsx';
 import { SpentSum } from '../../parts/cost.tsx';
 import { Rows, Trouble } from '../../parts/page.tsx';
 import { Spend } from '../../parts/spend.tsx';
+import { OwnApprovals } from './own-approvals.tsx';
 import { RenameAccount } from './rename-account.tsx';
 import { RequireTwoFactor } from './require-two-factor.tsx';
 
@@ -57,6 +58,10 @@ export function OwnAccount() {
           </dd>
           <dt>Limits</dt>
           <dd>{limitsOf(data)}</dd>
+          <dt>Approvals</dt>
+          <dd>
+            <OwnApprovals account={data} />
+          </dd>
           <dt className="wide">Two-factor authentication</dt>
           <dd className="wide">
             <RequireTwoFactor account={data} />

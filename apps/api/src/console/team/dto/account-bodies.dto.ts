@@ -7,6 +7,7 @@ import { ApproveAboveField, BudgetBody } from '../../dto/budget-body.dto.js';
 import { LimitField, WeightField } from '../../dto/limit-body.dto.js';
 import { NameField } from '../../dto/name-body.dto.js';
 import { NewEmailField } from '../../sign-in/dto/sign-in-bodies.dto.js';
+import { TagApprovalsField, type TagApproval } from './tag-approvals.dto.js';
 import { AccountLimitFields, type AccountLimitField } from './account-limit-fields.js';
 
 type Limits = Partial<Record<AccountLimitField, number | null>>;
@@ -29,7 +30,7 @@ export class NewAccountBody extends AccountSettingsBody {
   email!: string;
 }
 
-/** Settings that an account's own owners and admins change; absent or null = unchanged. */
+/** Settings that an account's own owners and admins change; absent = unchanged, and so is null, except of an amount. */
 export class OwnAccountChangeBody {
   @NameField({ optional: true })
   name?: string | null;
@@ -39,6 +40,12 @@ export class OwnAccountChangeBody {
     description: 'Require two-factor authentication from all users with a password, from their next request on.',
   })
   require_two_factor?: boolean | null;
+
+  @ApproveAboveField()
+  own_approve_above?: string | null;
+
+  @TagApprovalsField()
+  tag_approvals?: TagApproval[] | null;
 }
 
 /** Absent = unchanged; null also leaves the name and the disabled state unchanged. */

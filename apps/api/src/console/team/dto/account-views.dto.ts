@@ -3,6 +3,7 @@ import { ACCOUNT_LIMITS, type AccountLimitName, type AccountLimitRow } from '#co
 import { DEFAULT_RESPONSE_FORMATS, type DefaultResponseFormat } from '#contract/accepted-values.js';
 import { BudgetView, SpentView } from '../../dto/budget-view.dto.js';
 import { AccountLimitFields, type AccountLimitField } from './account-limit-fields.js';
+import { TagApproval } from './tag-approvals.dto.js';
 import { LinkView } from './team-views.dto.js';
 import { ListOf } from '../../dto/list-views.dto.js';
 
@@ -35,8 +36,7 @@ function described({ description }: AccountLimitRow): { description?: string } {
   return description === undefined ? {} : { description };
 }
 
-/** An account as its own admins see it. */
-export class OwnAccountView {
+class AccountView {
   @ApiProperty()
   id!: string;
 
@@ -56,7 +56,8 @@ export class OwnAccountView {
     type: String,
     nullable: true,
     example: '0.500000',
-    description: 'What a request of any of its keys may cost without an approval; null = any amount.',
+    description:
+      'What a request of any of its keys may cost without an approval, set by operators; null = any amount. The lowest threshold counts.',
   })
   approve_above!: string | null;
 
@@ -73,8 +74,17 @@ export class OwnAccountView {
   key_defaults!: KeyDefaultsView;
 }
 
+/** An account as its own admins see it. */
+export class OwnAccountView extends AccountView {
+  @ApiProperty({ type: String, nullable: true, example: '0.500000', description: 'The same, set by its own admins.' })
+  own_approve_above!: string | null;
+
+  @ApiProperty({ type: [TagApproval], description: 'The same for requests with a tag, by tag.' })
+  tag_approvals!: TagApproval[];
+}
+
 /** An account as operators see it: figures only, never its prompts or images. */
-export class AccountRowView extends OwnAccountView {
+export class AccountRowView extends AccountView {
   @ApiProperty({ description: 'The first account, which cannot be disabled.' })
   first!: boolean;
 

@@ -1,4 +1,4 @@
-import { nameInMail } from './link-mails.js';
+import { nameInMail } from './name-in-mail.js';
 
 describe('nameInMail', () => {
   it.each(['Acme', 'Sub & <Co>', 'St. Gallen', 'Größe 12', '写真', 'O’Neill (test)'])('shows %j', (name) => {

@@ -1,0 +1,9 @@
+-- Approvals by tag, and the account's own threshold beside the operators'.
+ALTER TABLE "accounts" ADD COLUMN "own_approve_above_micros" BIGINT;
+ALTER TABLE "accounts" ADD COLUMN "tag_approvals" JSONB NOT NULL DEFAULT '{}';
+
+-- Emails to those who may approve.
+ALTER TABLE "accounts" ADD COLUMN "approvals_mailed_at" TIMESTAMPTZ(3);
+
+-- So that a deletion need not wait until the lease of a worker must have ended.
+ALTER TABLE "tasks" ADD COLUMN "worker_stopped" BOOLEAN NOT NULL DEFAULT false;
