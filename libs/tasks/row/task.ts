@@ -20,6 +20,8 @@ export interface TaskOptions extends ImageOptionValues {
   readonly strict?: boolean;
   /** Names of unknown request fields, truncated and sanitized; absent when there are none. */
   readonly ignored?: readonly string[];
+  /** The guardrail has changed the prompt; absent: it is the caller's. */
+  readonly promptChanged?: boolean;
   /** The only region in which it may be generated. */
   readonly region?: string;
   /** The only provider that may be called, even if drained, for an operator's test. API requests can't set this. */
