@@ -37,6 +37,7 @@ export interface ResultTask {
   readonly finishedAt: Date | null;
   readonly error: (ErrorDetail & { readonly http_status: number }) | null;
   readonly usage: ImageUsage | null;
+  readonly labels?: { readonly endUser: string | null; readonly tags: readonly string[] | null } | null;
 }
 
 /** Whole seconds since 1970, rounded down, as in responses. */

@@ -14,6 +14,7 @@ import { ImagesModule } from './images/images.module.js';
 import { McpModule } from './mcp/mcp.module.js';
 import { ModelsModule } from './models/models.module.js';
 import { TasksApiModule } from './tasks/tasks.module.js';
+import { PublicUsageModule } from './usage/usage.module.js';
 import { UploadsModule } from './uploads/uploads.module.js';
 
 /**
@@ -31,6 +32,7 @@ import { UploadsModule } from './uploads/uploads.module.js';
     FilesModule,
     UploadsModule,
     BatchesModule,
+    PublicUsageModule,
     HealthModule,
     ConsoleModule,
     McpModule,

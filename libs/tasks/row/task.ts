@@ -182,6 +182,12 @@ export interface TaskLifetime {
   readonly expiresAt: number | null;
 }
 
+/** Whom a task is for, as callers see it. */
+export interface TaskLabels {
+  readonly endUser: string | null;
+  readonly tags: readonly string[] | null;
+}
+
 /** What polls and lists show of a task. Times are Dates by the database's clock. */
 export interface TaskSummary {
   readonly id: string;
@@ -209,6 +215,8 @@ export interface TaskSummary {
   readonly cost: TaskCost | null;
   /** Null: only retention removes it. */
   readonly lifetime?: TaskLifetime | null;
+  /** Null or absent: it has no end user and no tags. */
+  readonly labels?: TaskLabels | null;
 }
 
 /** How a task has ended: the visible fields that change between its acceptance and its end. */
