@@ -19,7 +19,7 @@ export class UsageFiguresView {
   @ApiProperty({ type: 'integer' })
   chats!: number;
 
-  @ApiProperty({ example: '1.200000', description: 'Settled, and reserved for tasks that have not ended.' })
+  @ApiProperty({ example: '1.200000', description: 'Settled, and what is reserved for tasks that have not ended.' })
   spend!: string;
 
   @ApiProperty({ type: 'integer', description: 'Images without a known price, not included in `spend`.' })
@@ -36,13 +36,13 @@ export class UsageFiguresView {
 }
 
 /** Usage of a group over the whole time. */
-export class UsageGroupView extends UsageFiguresView {
+export class GroupUsageView extends UsageFiguresView {
   @ApiProperty({ type: String, nullable: true, description: NO_GROUP })
   group!: string | null;
 }
 
 /** Usage of a group on a day. */
-export class UsageDayView extends UsageGroupView {
+export class DayUsageView extends GroupUsageView {
   @ApiProperty({ type: 'integer', example: 1795219200, description: 'Start of the day, in UTC.' })
   time!: number;
 }
@@ -64,11 +64,11 @@ export class UsageResponse {
   @ApiProperty({ example: 'USD' })
   currency!: string;
 
-  @ApiProperty({ type: [UsageDayView], description: 'By day, only days with usage.' })
-  data!: UsageDayView[];
+  @ApiProperty({ type: [DayUsageView], description: 'By day, only days with usage.' })
+  data!: DayUsageView[];
 
-  @ApiProperty({ type: [UsageGroupView], description: 'Totals of each group.' })
-  groups!: UsageGroupView[];
+  @ApiProperty({ type: [GroupUsageView], description: 'Totals of each group.' })
+  groups!: GroupUsageView[];
 
   @ApiProperty({ type: UsageFiguresView, description: 'Overall totals. A task with several tags counts once.' })
   total!: UsageFiguresView;
