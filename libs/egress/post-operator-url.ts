@@ -21,8 +21,7 @@ export interface OperatorMessage {
 
 /** The answer with its whole body, or why there is none; `cause` is for the log only. */
 export type OperatorAnswer =
-  | { readonly status: number; readonly body: Buffer }
-  | { readonly failure: PostFailure; readonly cause: unknown };
+  { readonly status: number; readonly body: Buffer } | { readonly failure: PostFailure; readonly cause: unknown };
 
 /**
  * Sends messages to URLs that the operator has configured. Unlike those of users and providers, they may lead to private
