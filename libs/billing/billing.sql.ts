@@ -132,7 +132,8 @@ const RESERVED: Columns = { provider: "''" };
 /** Filters; null means all. A key and its replacements share one name. */
 const asked = ({ model = 'model', key = 'api_key_id', provider = 'provider' }: Columns): string =>
   `($7::text IS NULL OR ${model} = $7) AND ($9::text IS NULL OR ${provider} = $9)
-        AND ($8::text IS NULL OR ${key} IN (SELECT id FROM api_keys WHERE account_id = $1 AND name = $8))`;
+        AND ($8::text IS NULL OR ${key} IN (SELECT id FROM api_keys WHERE account_id = $1 AND name = $8))
+        AND ($10::text[] IS NULL OR ${key} = ANY ($10))`;
 
 /** The column to group by. */
 const groupOf = ({ model = 'model', key = 'api_key_id', provider = 'provider' }: Columns): string =>
@@ -180,9 +181,9 @@ const NARROWED_USAGE = usage(true);
 
 /** Usage of an account by time and group, in this order; at most one row more than an answer may have. Raw for its days and histograms. */
 export async function usageOf(database: Queryable, accountId: string, query: UsageQuery): Promise<UsageStep[]> {
-  const { from, to, by, group, currency, model = null, key = null, provider = null } = query;
-  const values = [accountId, from, to, by, group, currency, model, key, provider];
-  const isNarrowed = model !== null || key !== null || provider !== null;
+  const { from, to, by, group, currency, model = null, key = null, provider = null, keyIds = null } = query;
+  const values = [accountId, from, to, by, group, currency, model, key, provider, keyIds];
+  const isNarrowed = model !== null || key !== null || provider !== null || keyIds !== null;
   return (await database.query<UsageStep>({ ...(isNarrowed ? NARROWED_USAGE : USAGE), values })).rows;
 }
 

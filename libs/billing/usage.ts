@@ -53,4 +53,6 @@ export interface UsageQuery {
   /** Only keys of the account with this name. */
   readonly key?: string | undefined;
   readonly provider?: string | undefined;
+  /** Only keys with these ids. */
+  readonly keyIds?: readonly string[] | undefined;
 }

@@ -25,6 +25,7 @@ export interface ResultTask {
     readonly background: string | null;
     readonly pixels?: { readonly width: number; readonly height: number } | null;
     readonly ignored?: readonly string[];
+    readonly promptChanged?: boolean;
     readonly extra?: ExtraValues;
     readonly user?: string | null;
     readonly safetyIdentifier?: string | null;
@@ -36,6 +37,7 @@ export interface ResultTask {
   readonly finishedAt: Date | null;
   readonly error: (ErrorDetail & { readonly http_status: number }) | null;
   readonly usage: ImageUsage | null;
+  readonly labels?: { readonly endUser: string | null; readonly tags: readonly string[] | null } | null;
 }
 
 /** Whole seconds since 1970, rounded down, as in responses. */
@@ -50,9 +52,13 @@ export function measuredSize(image: ResultImage): string {
 
 /** What was adapted or ignored, as sentences; nothing if there is none. `first`: the task's first image, which has them. */
 export function warningsOf(
-  { options: { ignored = [] } }: ResultTask,
+  { options: { ignored = [], promptChanged = false } }: ResultTask,
   first: ResultImage | undefined,
 ): { warnings?: string[] } {
-  const warnings = [...ignored.map((name) => `${whyIgnored(name)} and was ignored.`), ...(first?.warnings ?? [])];
+  const warnings = [
+    ...(promptChanged ? ['The prompt was changed by the guardrail of this service.'] : []),
+    ...ignored.map((name) => `${whyIgnored(name)} and was ignored.`),
+    ...(first?.warnings ?? []),
+  ];
   return warnings.length === 0 ? {} : { warnings };
 }

@@ -151,6 +151,12 @@ export class TaskView {
   })
   extra?: ExtraValues;
 
+  @ApiPropertyOptional({ description: 'Identifier of the end user, as providers get it; absent if there is none.' })
+  end_user?: string;
+
+  @ApiPropertyOptional({ type: [String], description: 'Absent if there are none.' })
+  tags?: string[];
+
   @ApiProperty({ type: 'integer' })
   created!: number;
 
@@ -288,6 +294,7 @@ export function taskView<T extends ResultImage>(task: ViewedTask<T>, link: (imag
     action: task.action,
     request_id: task.requestId,
     ...(task.options.extra === undefined ? {} : { extra: task.options.extra }),
+    ...labelsOf(task),
     created: unixSeconds(task.createdAt),
     ...(task.finishedAt === null ? {} : timesOf(task, task.finishedAt, completed)),
     ...expectationOf(task),
@@ -295,6 +302,13 @@ export function taskView<T extends ResultImage>(task: ViewedTask<T>, link: (imag
     ...(task.status === 'failed' && task.error !== null ? { error: task.error } : {}),
     ...(task.status === 'cancelled' ? { charged: task.charged ?? 'none' } : {}),
     ...(task.cost ? { cost: costView(task.status, task.cost) } : {}),
+  };
+}
+
+function labelsOf({ labels }: ResultTask): Pick<TaskView, 'end_user' | 'tags'> {
+  return {
+    ...(typeof labels?.endUser === 'string' ? { end_user: labels.endUser } : {}),
+    ...(labels?.tags ? { tags: [...labels.tags] } : {}),
   };
 }
 

@@ -1,7 +1,11 @@
 import { Module } from '@nestjs/common';
 import { PublicFetcher } from './fetch-public-url.js';
+import { OperatorPoster } from './post-operator-url.js';
 import { PublicPoster } from './post-public-url.js';
 
-/** The only way to reach addresses that came from outside. */
-@Module({ providers: [PublicFetcher, PublicPoster], exports: [PublicFetcher, PublicPoster] })
+/** The only way to reach addresses that came from outside, and services that settings name. */
+@Module({
+  providers: [PublicFetcher, PublicPoster, OperatorPoster],
+  exports: [PublicFetcher, PublicPoster, OperatorPoster],
+})
 export class EgressModule {}

@@ -2,6 +2,7 @@ import { Injectable, Optional } from '@nestjs/common';
 import { checkedAgent } from './checked-agent.js';
 import type { Network } from './checked-connect.js';
 import { EgressConfig } from './egress.config.js';
+import { postFailureOf, type PostFailure } from './post-failure.js';
 import { assertPublicUrlShape } from './public-url.js';
 import { resolveHost } from './resolve-host.js';
 import { timeLimit } from './time-limit.js';
@@ -12,8 +13,6 @@ const MAX_ANSWER_BYTES = 65_536;
 /** How much of the response is kept. */
 const MAX_EXCERPT_BYTES = 500;
 const CONTROLS = /[^\P{Cc}\n\t]/gu;
-/** Error codes of OpenSSL and Node for invalid certificates and failed handshakes. */
-const TLS_CODE = /CERT|TLS|SSL|SIGNATURE|EPROTO/;
 
 /** A message to a URL that a user gave. */
 export interface PostedMessage {
@@ -36,7 +35,7 @@ export type PostResult =
       /** The beginning of the body; undefined when it is empty or not UTF-8 text. */
       readonly text: string | undefined;
     }
-  | { readonly failure: 'timeout' | 'tls' | 'unreachable'; readonly cause: unknown };
+  | { readonly failure: PostFailure; readonly cause: unknown };
 
 /**
  * Sends messages to https URLs that users gave, and to http ones of this machine where the message says so. Reaches only public and allowed addresses, checked when it connects,
@@ -64,7 +63,7 @@ export class PublicPoster {
       return { status: answer.statusCode, text: await readExcerpt(answer.body) };
     } catch (cause) {
       message.signal.throwIfAborted();
-      return { failure: failureOf(cause, late.aborted), cause };
+      return { failure: postFailureOf(cause, late.aborted), cause };
     } finally {
       await agent.destroy();
     }
@@ -88,11 +87,4 @@ async function readExcerpt(body: AsyncIterable<Buffer>): Promise<string | undefi
   } catch {
     return undefined;
   }
-}
-
-function failureOf(cause: unknown, late: boolean): 'timeout' | 'tls' | 'unreachable' {
-  if (late) return 'timeout';
-  const code = typeof cause === 'object' && cause !== null && 'code' in cause ? String(cause.code) : '';
-  if (/^UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT$/.test(code)) return 'timeout';
-  return TLS_CODE.test(code) ? 'tls' : 'unreachable';
 }

@@ -57,6 +57,12 @@ export class Metrics {
     'Tasks that a provider’s moderation blocked, once for each category it named.',
     ['stage', 'category'],
   );
+  /** `outcome`: allowed, changed, blocked, or why there was no check: timeout, tls, unreachable, invalid, busy. */
+  readonly guardrailChecks = this.histogram(
+    'guardrail_seconds',
+    'Duration of the guardrail’s checks of requests, with the wait for their turn.',
+    { labels: ['outcome'], buckets: REQUEST_BUCKETS },
+  );
   readonly images = this.counter('images_total', 'Images of completed tasks.', ['model', 'provider']);
   readonly taskWait = this.histogram('task_wait_seconds', 'Time from acceptance of a task to its first start.', {
     labels: ['model', 'tier'],

@@ -22,6 +22,7 @@ const mayImport = {
   providers: [...below, 'bytes', 'egress'],
   'providers/sandbox': [...below, 'providers', 'bytes', 'egress', 'images'],
   routing: [...below, 'redis', 'queue', 'database', 'catalog', 'providers'],
+  guardrail: [...below, 'limits', 'egress'],
   billing: [...below, 'catalog', 'database'],
   accounts: [...below, 'database', 'secrets', 'limits'],
   notifications: [...below, 'queue', 'database', 'secrets', 'accounts'],

@@ -167,6 +167,41 @@ describe('budgets by npm run keys', () => {
     await expect(run('account', '--submit-mode', 'apimart', ...e)).rejects.toThrow("unknown option '--submit-mode'");
   });
 
+  it('say what a key may be used for, for whom, and how long its tasks are kept', async () => {
+    await room.sql(`INSERT INTO accounts (id, name) VALUES ('acct_use', 'U')`);
+    const u = ['--account', 'acct_use'];
+    const given = ['--scopes', 'tasks,images', '--tasks', 'own', '--end-users', 'derive', '--tags', 'shop, web,shop'];
+    const created = await run('create', '--name', 'kiosk', ...given, '--keep-seconds', '3600', ...u);
+    const [id = ''] = /key_\w+/.exec(created.split('\n').at(-1) ?? '') ?? [];
+    const columns = async () => {
+      const { rows } = await room.sql(
+        `SELECT scopes, tasks, end_users, tags, keep_seconds FROM api_keys WHERE id = '${id}'`,
+      );
+      return rows[0] as unknown;
+    };
+    const uses = { scopes: ['images', 'tasks'], tasks: 'own', end_users: 'derive', tags: ['shop', 'web'] };
+    expect(await columns()).toEqual({ ...uses, keep_seconds: 3_600 });
+    expect(await run('list', ...u)).toContain(
+      ', its own tasks only, only images tasks, end users derive, tags shop web, tasks kept for 3600 s',
+    );
+    const usual = ['--scopes', 'all', '--tasks', 'all', '--end-users', 'off', '--tags', 'none'];
+    await run('update', id, ...usual, '--keep-seconds', 'default', ...u);
+    const none = { scopes: [], tasks: 'all', end_users: 'off', tags: [], keep_seconds: null };
+    expect(await columns()).toEqual(none);
+    const { entries } = await new AuditLog(room.database).list('acct_use', { limit: 1 });
+    expect(entries[0]?.details).toMatchObject({ changes: none });
+    for (const [option, wrong] of [
+      ['--scopes', 'images,all'],
+      ['--scopes', ','],
+      ['--end-users', 'hash'],
+      ['--tags', '1,2,3,4,5,6,7,8,9'],
+      ['--tags', ','],
+      ['--keep-seconds', '59'],
+    ] as const)
+      await expect(run('update', id, option, wrong, ...u)).rejects.toThrow(option);
+    expect(await columns()).toEqual(none);
+  });
+
   it.each([
     [
       'openwebui',

@@ -2,6 +2,7 @@ import { CatalogConfig } from '#catalog/catalog.config.js';
 import { DatabaseConfig } from '#database/database.config.js';
 import { EgressConfig } from '#egress/egress.config.js';
 import { AccountsConfig, SignInConfig } from '#accounts/accounts.config.js';
+import { GuardrailConfig } from '#guardrail/guardrail.config.js';
 import { HealthConfig } from '#health/health.config.js';
 import { MailConfig } from '#notifications/mail/mail.config.js';
 import { ProviderProxyConfig } from '#providers/http/proxy.config.js';
@@ -29,6 +30,7 @@ export const API_CONFIGS = [
   StorageConfig,
   HealthConfig,
   EgressConfig,
+  GuardrailConfig,
   SecretsConfig,
   SignInConfig,
   AccountsConfig,

@@ -15,6 +15,7 @@ import { ImagesModule } from './images/images.module.js';
 import { McpModule } from './mcp/mcp.module.js';
 import { ModelsModule } from './models/models.module.js';
 import { TasksApiModule } from './tasks/tasks.module.js';
+import { PublicUsageModule } from './usage/usage.module.js';
 import { UploadsModule } from './uploads/uploads.module.js';
 
 /**
@@ -33,6 +34,7 @@ import { UploadsModule } from './uploads/uploads.module.js';
     UploadsModule,
     BatchesModule,
     HooksModule,
+    PublicUsageModule,
     HealthModule,
     ConsoleModule,
     McpModule,

@@ -73,6 +73,25 @@ export class SubmitTask {
     });
   }
 
+  /**
+   * The task that the request repeats, to which it is attached then; undefined if there is none, so `submit` would create
+   * one. Throws like `submit`.
+   */
+  async attachExisting(
+    command: TaskCommand,
+    identity: RequestIdentity | undefined,
+    call?: OpenCall,
+  ): Promise<Intake | undefined> {
+    if (identity === undefined) return undefined;
+    try {
+      const found = await this.limit(() => this.intake.attachExisting(command, identity, call));
+      if (found !== undefined) this.metrics.tasksAttached.inc();
+      return found;
+    } catch (cause) {
+      throw this.counted(cause);
+    }
+  }
+
   private async accept({ command, identity, call }: Submission, waitedMs: number): Promise<Intake> {
     try {
       if (waitedMs > PATIENCE_MS) throw overloaded();
@@ -86,14 +105,15 @@ export class SubmitTask {
       if (!intake.attached) await this.enqueue(command, place, intake);
       return intake;
     } catch (cause) {
-      if (cause instanceof CallerGone) {
-        this.metrics.tasksRefused.inc({ code: 'caller_disconnected' });
-        throw cause;
-      }
-      const error = cause instanceof AppError ? cause : overloaded(cause);
-      this.metrics.tasksRefused.inc({ code: error.code });
-      throw error;
+      throw this.counted(cause);
     }
+  }
+
+  /** What the caller gets for a failure, which is counted. */
+  private counted(cause: unknown): AppError | CallerGone {
+    const error = cause instanceof AppError || cause instanceof CallerGone ? cause : overloaded(cause);
+    this.metrics.tasksRefused.inc({ code: error instanceof CallerGone ? 'caller_disconnected' : error.code });
+    return error;
   }
 
   /** A task that needs an approval gets its row and its reserve, and takes a place once it is approved (ApproveTask). */

@@ -13,6 +13,7 @@ import type {
   TaskHistory,
   TaskImage,
   TaskInput,
+  TaskLabels,
   TaskLifetime,
   TaskOptions,
   TaskOrder,
@@ -42,7 +43,8 @@ export const SUMMARY_COLUMNS = `id, request_id, action, model, options, status, 
   estimated_ms, CASE WHEN status = 'pending' THEN json_build_object('epoch', epoch,
     'ageMs', ${msSince('created_at')}, 'runningMs', ${msSince('started_at')}) END AS underway,
   CASE WHEN COALESCE(deleted_at, expires_at) IS NOT NULL THEN
-    json_build_object('deletedAt', ${msOf('deleted_at')}, 'expiresAt', ${msOf('expires_at')}) END AS lifetime`;
+    json_build_object('deletedAt', ${msOf('deleted_at')}, 'expiresAt', ${msOf('expires_at')}) END AS lifetime,
+  CASE WHEN end_user IS NOT NULL OR tags IS NOT NULL THEN json_build_object('endUser', end_user, 'tags', tags) END AS labels`;
 
 /** The first of the keys that rotations replaced by a task's: its place in flight and its turns are that one's. */
 export const ORIGINAL_KEY = `COALESCE((SELECT original_key_id FROM api_keys WHERE api_keys.id = api_key_id), api_key_id)`;
@@ -90,6 +92,8 @@ export interface SummaryRow {
   underway: PendingTask | null;
   /** Null for nearly all. */
   lifetime: TaskLifetime | null;
+  /** Null without an end user and tags. */
+  labels: TaskLabels | null;
 }
 
 /** The part of a row that a submitter's answer needs. */
@@ -163,6 +167,7 @@ export function toSummary(row: SummaryRow): TaskSummary {
     estimatedMs: row.estimated_ms,
     underway: row.underway,
     lifetime: row.lifetime,
+    labels: row.labels,
   };
 }
 

@@ -20,6 +20,8 @@ export interface TaskOptions extends ImageOptionValues {
   readonly strict?: boolean;
   /** Names of unknown request fields, truncated and sanitized; absent when there are none. */
   readonly ignored?: readonly string[];
+  /** The guardrail has changed the prompt; absent: it is the caller's. */
+  readonly promptChanged?: boolean;
   /** The only region in which it may be generated. */
   readonly region?: string;
   /** The only provider that may be called, even if drained, for an operator's test. API requests can't set this. */
@@ -182,6 +184,12 @@ export interface TaskLifetime {
   readonly expiresAt: number | null;
 }
 
+/** Whom a task is for, as callers see it. */
+export interface TaskLabels {
+  readonly endUser: string | null;
+  readonly tags: readonly string[] | null;
+}
+
 /** What polls and lists show of a task. Times are Dates by the database's clock. */
 export interface TaskSummary {
   readonly id: string;
@@ -209,6 +217,8 @@ export interface TaskSummary {
   readonly cost: TaskCost | null;
   /** Null: only retention removes it. */
   readonly lifetime?: TaskLifetime | null;
+  /** Null or absent: it has no end user and no tags. */
+  readonly labels?: TaskLabels | null;
 }
 
 /** How a task has ended: the visible fields that change between its acceptance and its end. */

@@ -7,7 +7,7 @@ import { requireTool } from '../../build/prepare.mjs';
 /** Named like secrets, but public. */
 const NO_SECRETS = new Set(['PASSWORD_SIGN_IN']);
 /** Secrets of optional features: they may be missing, but must not have a default either. */
-const OPTIONAL_SECRETS = new Set(['SECRET_KEY_PREVIOUS', 'OPENAI_API_KEY', 'OIDC_CLIENT_SECRET']);
+const OPTIONAL_SECRETS = new Set(['SECRET_KEY_PREVIOUS', 'OPENAI_API_KEY', 'OIDC_CLIENT_SECRET', 'GUARDRAIL_KEY']);
 const EMPTY = /^\$\{[A-Z_]+:-\}$/;
 const SECRET_NAME = /PASSWORD|SECRET|TOKEN|PRIVATE|(^|_)KEY(_ID)?$|ACCESS_KEY/;
 /** A secret comes from the environment, and its absence prevents the start. */

@@ -16,6 +16,7 @@ import { sourceOf } from '../common/source-of.js';
 import { LabelRequests } from '../labels/request-labels.js';
 import { ChatBudget } from './chat-budget.js';
 import { chatLabels } from './chat-labels.js';
+import { CheckChat } from './check-chat.js';
 import { holdingServer, type HoldingServer } from './chat-plan.js';
 import type { ChatRequest } from './chat-request.js';
 import { OpenChats } from './open-chats.js';
@@ -42,6 +43,7 @@ export class AdmitChat {
     private readonly open: OpenChats,
     private readonly responses: StoredResponses,
     private readonly labels: LabelRequests,
+    private readonly check: CheckChat,
   ) {}
 
   /**
@@ -73,6 +75,8 @@ export class AdmitChat {
     const source = sourceOf(request);
     const leave = this.open.enter(source);
     try {
+      const check = () => this.check.assertAllowed(request, reply, chat);
+      await (request.received?.during(check) ?? check());
       await this.budget.admit(request.id, caller, chat, prices);
       const unused = (): void => this.budget.release(request.id, caller);
       const memory = new BodyReservation(this.memory, source);

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { BillingModule } from '#billing/billing.module.js';
+import { GuardrailModule } from '#guardrail/guardrail.module.js';
 import { OpenAiChat } from '#providers/chat/openai-chat.js';
 import { ProviderProxyConfig } from '#providers/http/proxy.config.js';
 import { SandboxChat } from '#providers/sandbox-chat/sandbox-chat.js';
@@ -13,6 +14,7 @@ import { LimitsModule } from '../limits/limits.module.js';
 import { AdmitChat } from './admit-chat.js';
 import { AnswerInChat } from './answer-in-chat.js';
 import { CallUpstreams } from './call-upstreams.js';
+import { CheckChat } from './check-chat.js';
 import { ChatBudget } from './chat-budget.js';
 import { ChatLimiter } from './chat-limiter.js';
 import { ChatPlan } from './chat-plan.js';
@@ -45,10 +47,20 @@ const sandbox = {
  * image model as image requests.
  */
 @Module({
-  imports: [BillingModule, CommonModule, ImagesModule, LabelsModule, LimitsModule, LinksModule, RoutingModule],
+  imports: [
+    BillingModule,
+    CommonModule,
+    GuardrailModule,
+    ImagesModule,
+    LabelsModule,
+    LimitsModule,
+    LinksModule,
+    RoutingModule,
+  ],
   controllers: [ChatController, ResponsesController],
   providers: [
     AdmitChat,
+    CheckChat,
     PassChat,
     WatchChat,
     CallUpstreams,

@@ -24,6 +24,7 @@ const TAGS = {
   Models: 'Models available to an API key.',
   Uploads: 'Reusable reference images.',
   Batches: 'Many image requests in one file, and its results.',
+  Usage: 'Usage and cost.',
   Files: 'Generated image files.',
   Health: 'Probes for load balancers and orchestrators.',
   Webhooks: 'Events sent to your endpoints.',

@@ -19,6 +19,7 @@ import { fingerprintOf } from './fingerprint.js';
 import { ImageModels } from './image-models.js';
 import type { InputUpload } from './input-upload.js';
 import { ReferenceImages } from './reference-images.js';
+import { SubmitChecked } from './submit-checked.js';
 
 /**
  * How long a task that is not stored, or whose lifetime is over, is kept after its end, in ms: for whoever polls it, or
@@ -56,6 +57,7 @@ export class AcceptImage {
     private readonly egress: EgressConfig,
     private readonly tasksConfig: TasksConfig,
     private readonly labels: LabelRequests,
+    private readonly submits: SubmitChecked,
   ) {}
 
   /**
@@ -65,7 +67,7 @@ export class AcceptImage {
   async accept(ask: Ask, caller: Caller, call: OpenCall): Promise<Accepted> {
     const { command, upload, ...traits } = await this.prepare(ask, caller, call.gone);
     try {
-      const intake = await this.tasks.submit(command, traits.identity, call);
+      const intake = await this.submits.submit(command, traits.identity, call);
       // The repeated task already has these images.
       if (intake.attached) await upload.discard();
       return { ...traits, ...intake };

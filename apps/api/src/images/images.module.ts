@@ -3,6 +3,7 @@ import { BillingModule } from '#billing/billing.module.js';
 import { DatabaseModule } from '#database/database.module.js';
 import { ListeningRedisModule } from '#redis/redis.module.js';
 import { StorageModule } from '#storage/storage.module.js';
+import { GuardrailModule } from '#guardrail/guardrail.module.js';
 import { TasksModule, TaskListenersModule } from '#tasks/tasks.module.js';
 import { UploadRowsModule } from '#uploads/upload-rows.module.js';
 import { CommonModule } from '../common/common.module.js';
@@ -19,6 +20,7 @@ import { OpenImages } from './open-images.js';
 import { QuoteImage } from './quote-image.js';
 import { ReferenceImages } from './reference-images.js';
 import { ReadRequest } from './read-request.js';
+import { SubmitChecked } from './submit-checked.js';
 import { StreamImage } from './stream-image.js';
 import { WaitForTask } from './wait-for-task.js';
 
@@ -28,6 +30,7 @@ import { WaitForTask } from './wait-for-task.js';
     BillingModule,
     CommonModule,
     DatabaseModule,
+    GuardrailModule,
     LabelsModule,
     LinksModule,
     ListeningRedisModule,
@@ -42,6 +45,7 @@ import { WaitForTask } from './wait-for-task.js';
     ImageModels,
     ReferenceImages,
     AcceptImage,
+    SubmitChecked,
     QuoteImage,
     AnswerImage,
     StreamImage,
@@ -51,6 +55,6 @@ import { WaitForTask } from './wait-for-task.js';
     DeliveryMarks,
     CallerPresence,
   ],
-  exports: [ReadRequest, AcceptImage, ImageModels, QuoteImage, DeliveryMarks, AwaitImage],
+  exports: [ReadRequest, AcceptImage, SubmitChecked, ImageModels, QuoteImage, DeliveryMarks, AwaitImage],
 })
 export class ImagesModule {}

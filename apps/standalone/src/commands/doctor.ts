@@ -28,6 +28,7 @@ import {
   postgresHosts,
 } from './database-checks.js';
 import { workerGrace } from './grace-check.js';
+import { guardrailAnswer } from './guardrail-check.js';
 import { Inconclusive } from './inconclusive.js';
 import { mailServer } from './mail-check.js';
 import type { PlanOptions } from './plan-options.js';
@@ -59,6 +60,7 @@ export async function doctor(env: Environment, say: (line: string) => void, plan
     ...possible('darkroom', () => checksOf(env, config, running, plan)),
     ...signInChecks(env),
     ...mailChecks(env),
+    ...guardrailChecks(env),
   ];
   let well = true;
   for (const [name, run, timeoutMs] of checks) {
@@ -378,6 +380,12 @@ async function signInProvider(env: Environment): Promise<string> {
 function mailChecks(env: Environment): Check[] {
   if ((env['SMTP_URL'] ?? '').trim() === '') return [];
   return [['email', () => mailServer(env)]];
+}
+
+/** No checks when there is no guardrail. */
+function guardrailChecks(env: Environment): Check[] {
+  if ((env['GUARDRAIL_URL'] ?? '').trim() === '') return [];
+  return [['guardrail', () => guardrailAnswer(env)]];
 }
 
 async function withDeadline(run: () => Promise<string> | string, timeoutMs = TIMEOUT_MS): Promise<string> {

@@ -6,7 +6,7 @@ import { decimalOf } from '#contract/money.js';
 import { VISIBLE_NAME } from '#contract/text-rules.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { NewKeyRepository } from '#accounts/new-key.repository.js';
-import { KEY_TASKS, type ApiKeyRow, type ApiKeySettings, type KeyTasks } from '#accounts/api-keys.js';
+import type { ApiKeyRow, ApiKeySettings } from '#accounts/api-keys.js';
 import type { PrismaService } from '#database/prisma.service.js';
 import { SetupError } from '#embedded/setup-error.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
@@ -31,6 +31,7 @@ import {
   responseFormatOption,
   type ClientOptions,
 } from './client-options.js';
+import { keyUseChanges, keyUseOptions, keyUseSettings, keyUseText, type KeyUseOptions } from './key-use-options.js';
 import {
   accountLimitOptions,
   keyLimitOptions,
@@ -50,7 +51,7 @@ interface AccountOptions {
 }
 type SettingOptions = AccountOptions & LimitOptions & BudgetOptions & ApprovalOption;
 type FormatOptions = SettingOptions & Pick<ClientOptions, 'responseFormat'>;
-type KeyOptions = SettingOptions & ClientOptions & { readonly tasks?: KeyTasks };
+type KeyOptions = SettingOptions & ClientOptions & KeyUseOptions;
 type CreateOptions = KeyOptions & { readonly name?: string; readonly for?: string };
 
 /** `keys create|list|update|revoke|account`. Throws SetupError that explains the problem. */
@@ -65,9 +66,8 @@ export async function keys(
     new Option('--name <name>', 'name shown in lists'),
     new Option('--for <client>', 'print the settings for this client').choices(RECIPE_CLIENTS),
   ];
-  const tasks = new Option('--tasks <which>', 'tasks that it may see and cancel: all of its account, or its own');
   const ofKey = [
-    ...[...keyLimitOptions(), tasks.choices(KEY_TASKS), ...clientOptions(), ...budgetOptions(), approvalOption()],
+    ...[...keyLimitOptions(), ...keyUseOptions(), ...clientOptions(), ...budgetOptions(), approvalOption()],
     accountOption(),
   ];
   const ofAccount = [
@@ -244,23 +244,21 @@ function updated(key: ApiKeyRow, budget: Budget | undefined): string {
 }
 
 function settingsIn(options: KeyOptions): Partial<ApiKeySettings> {
-  const { tasks } = options;
   return {
     ...limitsIn(options),
     ...clientSettings(options),
     ...approvalSetting(options),
-    ...(tasks === undefined ? {} : { tasks }),
+    ...keyUseSettings(options),
   };
 }
 
 /** The changed settings of a key, named as in the console's audit log. */
 function changesOf(options: KeyOptions, budget: BudgetSetting): Record<string, unknown> {
-  const { tasks } = options;
   const changes = {
     ...limitChanges(limitsIn(options)),
     ...clientChanges(clientSettings(options)),
     ...approvalChanges(options),
-    ...(tasks === undefined ? {} : { tasks }),
+    ...keyUseChanges(options),
   };
   if (budget === undefined) return changes;
   const { amount, period } = told(budget);
@@ -282,9 +280,8 @@ async function budgetAfter(
   return (await budgets.find([owner.ownerId]))[0];
 }
 
-function limitsOf({ scopes, ...key }: ApiKeyRow): string {
-  const tasks = key.tasks === 'all' ? '' : ', its own tasks only';
-  return `${limitsText(key)}${clientText(key)}${tasks}${scopes.length === 0 ? '' : `, only ${scopes.join(' ')}`}`;
+function limitsOf(key: ApiKeyRow): string {
+  return `${limitsText(key)}${clientText(key)}${keyUseText(key)}`;
 }
 
 async function list(database: PrismaService, keys: ApiKeyRepository, account: string): Promise<string> {

@@ -15,6 +15,7 @@ import type { TaskCommand, TaskInput, TaskOptions, TaskOrder } from '#tasks/row/
 import { UploadRepository } from '#uploads/upload.repository.js';
 import { taskOwnerOf, type Caller } from '../../auth/caller.js';
 import { ImageModels } from '../../images/image-models.js';
+import { SubmitChecked } from '../../images/submit-checked.js';
 import { RequestLimits } from '../../limits/limit-requests.js';
 import { UploadsConfig } from '../../common/uploads.config.js';
 
@@ -43,6 +44,7 @@ export class RetryTask {
     private readonly details: TaskDetails,
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
     private readonly tasks: SubmitTask,
+    private readonly submits: SubmitChecked,
     private readonly models: ImageModels,
     private readonly limits: RequestLimits,
     private readonly uploads: UploadRepository,
@@ -69,7 +71,7 @@ export class RetryTask {
    * Returns the new task, which counts as a submit of the payer, or the one that an earlier request with the same key
    * created. Throws AppError: `rate_limit_exceeded`, `model_not_found`, `invalid_value` when its images are gone,
    * `already_exists` when the task was retried meanwhile, `upload_quota_exceeded`, those of EndUserStates, and those of
-   * SubmitTask.
+   * SubmitChecked.
    */
   async order(order: TaskOrder, payer: Payer, terms: RetryFields, identity?: RequestIdentity): Promise<Intake> {
     const { action, prompt, options: old, kept, endUser, tags = [], ...images } = order;
@@ -84,7 +86,7 @@ export class RetryTask {
       const order = { action, model, prompt, options, inputs, mask, kept, endUser, tags };
       const approveAbove = thresholdFor(payer.approvals, tags);
       const command = { ...terms, ...taskOwnerOf(payer), id, ...order, cost, approveAbove };
-      const intake = await this.tasks.submit(command, identity);
+      const intake = await this.submits.submit(command, identity);
       if (intake.attached) await this.forgetCopies(id);
       return intake;
     } catch (error) {

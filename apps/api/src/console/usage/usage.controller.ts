@@ -7,7 +7,7 @@ import { LabeledUsage } from '#billing/labeled-usage.js';
 import { LABEL_GROUPS, USAGE_GROUPS, type UsageFigures, type UsageGroup, type UsageRow } from '#billing/usage.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { AppError } from '#contract/app-error.js';
-import { decimalOf } from '#contract/money.js';
+import { UsageFiguresView, usageFiguresView } from '#contract/usage-view.js';
 import { TaskFigures } from '#tasks/reading/task-figures.js';
 import { Allow } from '../abilities.guard.js';
 import { ConsoleController } from '../console-controller.js';
@@ -18,31 +18,7 @@ import { labelIn, UsageQuery, usageSpan } from './dto/usage-query.dto.js';
 
 const NO_GROUP = 'Null = no provider was called; by end user: all others, and usage without one.';
 
-class UsageFiguresView {
-  @ApiProperty({ type: 'integer' })
-  images!: number;
-
-  @ApiProperty({ type: 'integer' })
-  failed!: number;
-
-  @ApiProperty({ type: 'integer' })
-  chats!: number;
-
-  @ApiProperty({ example: '1.200000' })
-  spend!: string;
-
-  @ApiProperty({ type: 'integer', description: 'Images without a known price, not included in `spend`.' })
-  unpriced_images!: number;
-
-  @ApiProperty({ type: 'integer', description: 'Chats without a known price, not included in `spend`.' })
-  unpriced_chats!: number;
-
-  @ApiProperty({ type: 'integer', description: 'Tokens reported by providers.' })
-  input_tokens!: number;
-
-  @ApiProperty({ type: 'integer' })
-  output_tokens!: number;
-
+class ConsoleFiguresView extends UsageFiguresView {
   @ApiProperty({ type: 'integer', nullable: true, description: 'Of completed tasks.' })
   p50_ms!: number | null;
 
@@ -50,7 +26,7 @@ class UsageFiguresView {
   p95_ms!: number | null;
 }
 
-class UsageView extends UsageFiguresView {
+class UsageView extends ConsoleFiguresView {
   @ApiProperty({ format: 'date-time' })
   time!: string;
 
@@ -58,7 +34,7 @@ class UsageView extends UsageFiguresView {
   group!: string | null;
 }
 
-class UsageGroupView extends UsageFiguresView {
+class UsageGroupView extends ConsoleFiguresView {
   @ApiProperty({ type: String, nullable: true, description: NO_GROUP })
   group!: string | null;
 }
@@ -94,7 +70,7 @@ class UsageListView {
   since!: string | null;
 
   @ApiProperty({ description: 'Overall totals.' })
-  total!: UsageFiguresView;
+  total!: ConsoleFiguresView;
 
   @ApiProperty({ example: 'USD' })
   currency!: string;
@@ -103,34 +79,10 @@ class UsageListView {
 /** Appended last, because scripts may read the older columns by position. */
 const LATER_COLUMNS = ['chats', 'input_tokens', 'output_tokens', 'unpriced_images', 'unpriced_chats'];
 const rounded = (ms: number | null): number | null => (ms === null ? null : Math.round(ms));
-const NOTHING = {
-  images: 0,
-  failed: 0,
-  chats: 0,
-  spend: 0,
-  unpricedImages: 0,
-  unpricedChats: 0,
-  inputTokens: 0,
-  outputTokens: 0,
-  p50Ms: null,
-  p95Ms: null,
-};
 
-function figuresView(figures: UsageFigures): UsageFiguresView {
-  const { images, failed, chats, spend, inputTokens, outputTokens, p50Ms, p95Ms } = figures;
-  const { unpricedImages: unpriced_images, unpricedChats: unpriced_chats } = figures;
-  return {
-    images,
-    failed,
-    chats,
-    spend: decimalOf(spend),
-    unpriced_images,
-    unpriced_chats,
-    input_tokens: inputTokens,
-    output_tokens: outputTokens,
-    p50_ms: rounded(p50Ms),
-    p95_ms: rounded(p95Ms),
-  };
+function figuresView(figures: UsageFigures | undefined): ConsoleFiguresView {
+  const { p50Ms = null, p95Ms = null } = figures ?? {};
+  return { ...usageFiguresView(figures), p50_ms: rounded(p50Ms), p95_ms: rounded(p95Ms) };
 }
 
 /** The account's usage, per UTC day or per hour. */
@@ -174,7 +126,7 @@ export class UsageController {
         time === null ? [] : [{ time: time.toISOString(), group, ...figuresView(figures) }],
       ),
       groups: rows.flatMap(({ of, group, ...figures }) => (of === 'group' ? [{ group, ...figuresView(figures) }] : [])),
-      total: figuresView(rows.find(({ of }) => of === 'all') ?? NOTHING),
+      total: figuresView(rows.find(({ of }) => of === 'all')),
       names,
       since: since?.toISOString() ?? null,
       currency,
