@@ -11,6 +11,7 @@ import {
   type ClaimedLine,
   type EndedLine,
   type LineEnd,
+  type LineFormat,
   type LineOutcome,
   type SubmittedLine,
 } from './batch.js';
@@ -95,12 +96,19 @@ export class BatchSteps {
   }
 
   /**
-   * The line's task was accepted. False if the line is another task's, or none's any more: it was ended while this one
+   * The line's task was accepted; `format` is not known of one that a killed process had accepted. False if the line is another task's, or none's any more: it was ended while this one
    * was being accepted.
    */
-  async submitted(batchId: string, { line, late }: ClaimedLine, taskId: string): Promise<boolean> {
+  async submitted(
+    batchId: string,
+    { line, late }: ClaimedLine,
+    { taskId, format }: { readonly taskId: string; readonly format?: LineFormat },
+  ): Promise<boolean> {
     const where = { batchId, line, late, state: { in: ['claimed', 'waiting'] } };
-    const { count } = await this.prisma.batchLine.updateMany({ where, data: { state: 'submitted', taskId } });
+    const { count } = await this.prisma.batchLine.updateMany({
+      where,
+      data: { state: 'submitted', taskId, ...(format && { format }) },
+    });
     // Another process may have found the same task by the line's key.
     return count > 0 || (await this.prisma.batchLine.count({ where: { batchId, line, taskId } })) > 0;
   }
@@ -112,16 +120,18 @@ export class BatchSteps {
   }
 
   /** The line becomes another task: this one never started before its deadline. */
-  async again(batchId: string, { line, taskId }: SubmittedLine): Promise<void> {
+  async again(batchId: string, { line, taskId }: Pick<SubmittedLine, 'line' | 'taskId'>): Promise<void> {
     const where = { batchId, line, taskId, state: 'submitted' };
     await this.prisma.batchLine.updateMany({ where, data: { state: 'waiting', taskId: null, late: { increment: 1 } } });
   }
 
   /** The lines whose tasks may still run. */
   async running(batchId: string): Promise<SubmittedLine[]> {
-    const select = { line: true, taskId: true } as const;
+    const select = { line: true, taskId: true, format: true } as const;
     const rows = await this.prisma.batchLine.findMany({ where: { batchId, state: 'submitted' }, select });
-    return rows.flatMap(({ line, taskId }) => (taskId === null ? [] : { line, taskId }));
+    return rows.flatMap(({ line, taskId, format }) =>
+      taskId === null ? [] : { line, taskId, format: (format ?? 'both') as LineFormat },
+    );
   }
 
   /** Ends lines, and counts them in their batch. */

@@ -32,6 +32,14 @@ export interface LineOutcome {
     readonly body: object;
   } | null;
   readonly error: { readonly code: string; readonly message: string } | null;
+  /** Images of the response, in order, whose base64 is put in its place when the results are downloaded. */
+  readonly images?: readonly PlacedImage[];
+}
+
+/** A stored image that a line returns as base64. */
+export interface PlacedImage {
+  readonly key: string;
+  readonly bytes: number;
 }
 
 /** Whether an outcome belongs in the output file, and not in that of the errors. */
@@ -86,7 +94,11 @@ export interface ClaimedLine extends BatchLine {
 export interface SubmittedLine {
   readonly line: number;
   readonly taskId: string;
+  readonly format: LineFormat;
 }
+
+/** How a line returns its images. */
+export type LineFormat = 'url' | 'b64_json' | 'both';
 
 /** What a line has come to, if its task, or having none yet, is still what its process knows. */
 export interface LineEnd {

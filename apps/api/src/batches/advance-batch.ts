@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { BatchSteps, type TakenBatch } from '#batches/batch-steps.repository.js';
-import type { Batch, BatchLine, BatchProblem, ClaimedLine, LineEnd, LineOutcome } from '#batches/batch.js';
+import type { Batch, BatchLine, BatchProblem, ClaimedLine, LineEnd, LineFormat, LineOutcome } from '#batches/batch.js';
 import { TaskLinks } from '#answers/task-links.js';
 import { AppError } from '#contract/app-error.js';
 import { uploadKey } from '#storage/object-key.js';
@@ -120,7 +120,7 @@ export class AdvanceBatch {
       } else if (isDeleted(task)) ends.push({ ...submitted, outcome: TASK_GONE });
       else if (early !== undefined && task.status === 'cancelled') ends.push({ ...submitted, outcome: early });
       else if (early === undefined && neverStarted(task)) await this.steps.again(batch.id, submitted);
-      else ends.push({ ...submitted, outcome: outcomeOf(task, this.links) });
+      else ends.push({ ...submitted, outcome: outcomeOf(task, submitted.format, this.links) });
     }
     await this.steps.end(batch.id, ends);
     return [...open.values()].filter((phase) => phase !== 'held').length;
@@ -143,7 +143,7 @@ export class AdvanceBatch {
       const line = lines[index];
       if (line === undefined || settled.status === 'rejected') continue;
       const submission = settled.value;
-      if ('taskId' in submission) await this.keep(batch, line, submission.taskId);
+      if ('taskId' in submission) await this.keep(batch, line, submission);
       else if ('outcome' in submission) ends.push({ line: line.line, taskId: null, outcome: submission.outcome });
       else if (submission.hasNoTask) await this.steps.putOff(batch.id, line);
     }
@@ -155,9 +155,13 @@ export class AdvanceBatch {
   }
 
   /** Notes the task of a line, or cancels it if the line ended while it was being accepted: nobody would see its image. */
-  private async keep(batch: Batch, line: ClaimedLine, taskId: string): Promise<void> {
-    if (await this.steps.submitted(batch.id, line, taskId)) return;
-    await this.cancelTask.cancel(allTasksOf(batch.accountId), taskId);
+  private async keep(
+    batch: Batch,
+    line: ClaimedLine,
+    task: { readonly taskId: string; readonly format?: LineFormat },
+  ): Promise<void> {
+    if (await this.steps.submitted(batch.id, line, task)) return;
+    await this.cancelTask.cancel(allTasksOf(batch.accountId), task.taskId);
   }
 
   /** Whoever the key's requests count for now, or why it may make none. */
@@ -189,7 +193,7 @@ export class AdvanceBatch {
     for (const line of await this.steps.claimed(batch.id)) {
       const taskId = await this.tasks.ofKey(batch.accountId, lineKey(batch, line));
       if (taskId === undefined) ends.push({ line: line.line, taskId: null, outcome });
-      else await this.keep(batch, line, taskId);
+      else await this.keep(batch, line, { taskId });
     }
     await this.steps.end(batch.id, ends);
   }

@@ -27,6 +27,7 @@ import {
 } from './batches.openapi.js';
 import { fileView, pageOf } from './batch-views.js';
 import { FileListQuery } from './dto/page-queries.dto.js';
+import { DownloadResults } from './download-results.js';
 import { KeepFile } from './keep-file.js';
 
 /** Files on a page, whatever was asked for. */
@@ -41,6 +42,7 @@ export class BatchFilesController {
     private readonly keepFile: KeepFile,
     private readonly uploads: UploadRepository,
     private readonly reads: LinkReads,
+    private readonly results: DownloadResults,
     @Inject(OBJECT_STORE) private readonly store: ObjectStore,
   ) {}
 
@@ -87,21 +89,28 @@ export class BatchFilesController {
   @READS
   @DescribeFileContent()
   async content(@Caller() caller: CallerType, @Param() { id }: IdParam, @Res() reply: FastifyReply): Promise<void> {
-    const { bytes } = await this.named(caller, id);
-    void reply.type('application/jsonl').header('content-length', bytes).header('cache-control', 'no-store');
+    const file = await this.named(caller, id);
+    void reply.type('application/jsonl').header('cache-control', 'no-store');
+    // How long results are is known only when their images have been read.
+    if (file.purpose === 'batch') void reply.header('content-length', file.bytes);
     if (reply.request.method === 'HEAD') {
       // An empty stream keeps the Content-Length; an empty body would set it to 0.
       void reply.send(Readable.from([]));
       return;
     }
-    const stored = await this.reads.read(uploadKey(id), reply).catch((cause: unknown) => {
+    const body = await this.open(file, reply).catch((cause: unknown) => {
       void reply.removeHeader('content-length');
       if (cause instanceof AppError) throw cause;
       if (cause instanceof ObjectNotFound) throw missing();
       throw unavailable('The file cannot be read right now.', { retryAfter: 5, cause });
     });
-    reply.raw.once('close', () => stored.stream.destroy());
-    void reply.send(storedBody(stored, reply));
+    reply.raw.once('close', () => body.destroy());
+    void reply.send(body);
+  }
+
+  private async open(file: StoredFile, reply: FastifyReply): Promise<Readable> {
+    if (file.purpose === 'batch_output') return await this.results.open(file, reply);
+    return storedBody(await this.reads.read(uploadKey(file.id), reply), reply);
   }
 
   @Delete(':id')

@@ -13,6 +13,7 @@ import { AdvanceBatch } from './advance-batch.js';
 import { BatchFilesController } from './batch-files.controller.js';
 import { BatchRoom } from './batch-room.js';
 import { BatchesController } from './batches.controller.js';
+import { DownloadResults } from './download-results.js';
 import { KeepFile } from './keep-file.js';
 import { RunBatches } from './run-batches.js';
 import { SubmitLine } from './submit-line.js';
@@ -33,6 +34,6 @@ import { WriteResults } from './write-results.js';
     UploadRowsModule,
   ],
   controllers: [BatchFilesController, BatchesController],
-  providers: [AdvanceBatch, BatchRoom, KeepFile, RunBatches, SubmitLine, WriteResults],
+  providers: [AdvanceBatch, BatchRoom, DownloadResults, KeepFile, RunBatches, SubmitLine, WriteResults],
 })
 export class BatchesModule {}
