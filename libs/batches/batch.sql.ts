@@ -55,16 +55,17 @@ export async function claimLines(database: Queryable, batchId: string, limit: nu
 }
 
 const COUNTED = `UPDATE batches SET completed = completed + (SELECT count(*) FROM ended WHERE is_success)::int,
-    failed = failed + (SELECT count(*) FROM ended WHERE NOT is_success)::int
+    failed = failed + (SELECT count(*) FROM ended WHERE NOT is_success)::int,
+    spent_micros = spent_micros + (SELECT COALESCE(sum(micros), 0) FROM ended)::bigint
   WHERE id = $1`;
 
 const END_LINES = {
   name: 'batch_end_lines',
   text: `WITH ended AS (
       UPDATE batch_lines SET state = 'ended', outcome = new.outcome
-      FROM json_to_recordset($2::json) AS new (ended_line int, ended_task text, outcome jsonb, is_success boolean)
+      FROM json_to_recordset($2::json) AS new (ended_line int, ended_task text, outcome jsonb, is_success boolean, micros bigint)
       WHERE batch_id = $1 AND line = ended_line AND task_id IS NOT DISTINCT FROM ended_task AND state <> 'ended'
-      RETURNING is_success)
+      RETURNING is_success, micros)
     ${COUNTED}`,
 };
 
@@ -75,8 +76,8 @@ export async function endLines(
   lines: readonly (LineEnd & { readonly isSuccess: boolean })[],
 ): Promise<void> {
   if (lines.length === 0) return;
-  const rows = lines.map(({ line, taskId, outcome, isSuccess }) => {
-    return { ended_line: line, ended_task: taskId, outcome, is_success: isSuccess };
+  const rows = lines.map(({ line, taskId, outcome, isSuccess, micros = 0 }) => {
+    return { ended_line: line, ended_task: taskId, outcome, is_success: isSuccess, micros };
   });
   await database.query({ ...END_LINES, values: [batchId, JSON.stringify(rows)] });
 }
@@ -85,7 +86,7 @@ const END_WAITING = {
   name: 'batch_end_waiting',
   text: `WITH ended AS (
       UPDATE batch_lines SET state = 'ended', outcome = $2 WHERE batch_id = $1 AND state = 'waiting' AND state <> 'ended'
-      RETURNING false AS is_success)
+      RETURNING false AS is_success, 0 AS micros)
     ${COUNTED}`,
 };
 

@@ -5,8 +5,19 @@ export const BATCH_ENDPOINTS = ['/v1/images/generations', '/v1/images/edits'] as
 export type BatchEndpoint = (typeof BATCH_ENDPOINTS)[number];
 
 /** OpenAI's; a batch has ended with `failed`, `completed`, `expired` and `cancelled`. */
-type BatchStatus =
-  'validating' | 'failed' | 'in_progress' | 'finalizing' | 'completed' | 'expired' | 'cancelling' | 'cancelled';
+export const BATCH_STATUSES = [
+  ...([
+    'validating',
+    'failed',
+    'in_progress',
+    'finalizing',
+    'completed',
+    'expired',
+    'cancelling',
+    'cancelled',
+  ] as const),
+];
+type BatchStatus = (typeof BATCH_STATUSES)[number];
 
 /** Most lines of a batch. */
 export const MAX_LINES = 50_000;
@@ -60,6 +71,10 @@ export interface Batch {
   readonly total: number;
   readonly completed: number;
   readonly failed: number;
+  /** What its ended lines cost, in millionths. */
+  readonly spentMicros: bigint;
+  /** The user who started it in the console; null: an API key did. */
+  readonly orderedBy: string | null;
   readonly problems: readonly BatchProblem[] | null;
   readonly metadata: Readonly<Record<string, string>> | null;
   /** In seconds. */
@@ -105,6 +120,8 @@ export interface LineEnd {
   readonly line: number;
   readonly taskId: string | null;
   readonly outcome: LineOutcome;
+  /** What it cost, in millionths; absent: nothing, or an unknown amount. */
+  readonly micros?: number;
 }
 
 /** A line that has ended. */
@@ -114,5 +131,7 @@ export interface EndedLine {
   readonly outcome: LineOutcome;
 }
 
-/** The files and batches that a reader may see: those of its account, or only those of some keys. */
-export type BatchScope = Pick<TaskScope, 'accountId' | 'own'>;
+/** The batches that a reader may see: those of its account, or only those of some keys, and those that a user started. */
+export interface BatchScope extends Pick<TaskScope, 'accountId' | 'own'> {
+  readonly personId?: string;
+}

@@ -118,9 +118,10 @@ export class AdvanceBatch {
       if (task === undefined) {
         if (!open.has(taskId)) ends.push({ ...submitted, outcome: TASK_GONE });
       } else if (isDeleted(task)) ends.push({ ...submitted, outcome: TASK_GONE });
-      else if (early !== undefined && task.status === 'cancelled') ends.push({ ...submitted, outcome: early });
-      else if (early === undefined && neverStarted(task)) await this.steps.again(batch.id, submitted);
-      else ends.push({ ...submitted, outcome: outcomeOf(task, submitted.format, this.links) });
+      else if (early !== undefined && task.status === 'cancelled') {
+        ends.push({ ...submitted, outcome: early, micros: spentOn(task) });
+      } else if (early === undefined && neverStarted(task)) await this.steps.again(batch.id, submitted);
+      else ends.push({ ...submitted, outcome: outcomeOf(task, submitted.format, this.links), micros: spentOn(task) });
     }
     await this.steps.end(batch.id, ends);
     return [...open.values()].filter((phase) => phase !== 'held').length;
@@ -165,11 +166,11 @@ export class AdvanceBatch {
   }
 
   /** Whoever the key's requests count for now, or why it may make none. */
-  private async callerOf({ apiKeyId }: Batch): Promise<Caller | AppError> {
+  private async callerOf({ apiKeyId, orderedBy }: Batch): Promise<Caller | AppError> {
     try {
       const caller = await this.keys.callerOf(apiKeyId);
       assertScope(caller, 'images');
-      return caller;
+      return orderedBy === null ? caller : { ...caller, personId: orderedBy };
     } catch (error) {
       if (error instanceof AppError) return error;
       throw error;
@@ -204,6 +205,11 @@ function pauseAfter(submissions: readonly Submission[]): number {
   const refused = submissions.flatMap((one) => ('retryMs' in one ? [one] : []));
   const waiting = refused.length < submissions.length ? refused.filter(({ hasNoTask }) => !hasNoTask) : refused;
   return Math.max(refused.length === 0 ? NOW : LOOK_EVERY_MS, ...waiting.map(({ retryMs }) => retryMs));
+}
+
+/** What the ledger has for an ended task; nothing if its price is not known. */
+function spentOn({ status, cost }: Task): number {
+  return status === 'failed' ? 0 : (cost?.settled ?? cost?.reserved ?? 0);
 }
 
 /** Others came first until its deadline, which is no answer to its line. */

@@ -16,6 +16,7 @@ import { BatchesController } from './batches.controller.js';
 import { DownloadResults } from './download-results.js';
 import { KeepFile } from './keep-file.js';
 import { RunBatches } from './run-batches.js';
+import { SendFile } from './send-file.js';
 import { SubmitLine } from './submit-line.js';
 import { WriteResults } from './write-results.js';
 
@@ -34,6 +35,7 @@ import { WriteResults } from './write-results.js';
     UploadRowsModule,
   ],
   controllers: [BatchFilesController, BatchesController],
-  providers: [AdvanceBatch, BatchRoom, DownloadResults, KeepFile, RunBatches, SubmitLine, WriteResults],
+  providers: [AdvanceBatch, BatchRoom, DownloadResults, KeepFile, RunBatches, SendFile, SubmitLine, WriteResults],
+  exports: [KeepFile, RunBatches, SendFile],
 })
 export class BatchesModule {}

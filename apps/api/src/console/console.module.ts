@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { AccountsModule } from '#accounts/accounts.module.js';
 import { AuthModule } from '../auth/auth.module.js';
 import { ApprovalsModule } from './approvals/approvals.module.js';
+import { ConsoleBatchesModule } from './batches/batches.module.js';
 import { KeysModule } from './keys/keys.module.js';
 import { ConsoleNotificationsModule } from './notifications/notifications.module.js';
 import { OperationsModule } from './operations/operations.module.js';
@@ -23,6 +24,7 @@ import { UsageModule } from './usage/usage.module.js';
     PlaygroundModule,
     ConsoleTasksModule,
     ApprovalsModule,
+    ConsoleBatchesModule,
     RefusalsModule,
     UsageModule,
     OperationsModule,

@@ -130,6 +130,16 @@ const approvals = createRoute({
   path: 'approvals',
   component: lazyRouteComponent(() => import('../pages/approvals/approvals.tsx'), 'ApprovalsPage'),
 });
+const batches = createRoute({
+  getParentRoute: () => inside,
+  path: 'batches',
+  component: lazyRouteComponent(() => import('../pages/batches/batches.tsx'), 'BatchesPage'),
+});
+const batch = createRoute({
+  getParentRoute: () => inside,
+  path: 'batches/$id',
+  component: lazyRouteComponent(() => import('../pages/batches/batch.tsx'), 'BatchPage'),
+});
 const task = createRoute({
   getParentRoute: () => inside,
   path: 'tasks/$id',
@@ -245,6 +255,8 @@ export const router = createRouter({
       tasks,
       refused,
       approvals,
+      batches,
+      batch,
       task,
       usage,
       webhooks,
