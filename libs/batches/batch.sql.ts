@@ -54,6 +54,40 @@ export async function claimLines(database: Queryable, batchId: string, limit: nu
   return (await database.query<ClaimedRow>({ ...CLAIM_LINES, values: [batchId, limit] })).rows;
 }
 
+const CALL_LINES = {
+  name: 'batch_call_lines',
+  text: `UPDATE batch_lines SET state = 'called', leased_until = now() + $3 * interval '1 millisecond'
+    WHERE batch_id = $1 AND state = 'waiting' AND line IN (SELECT line FROM batch_lines
+      WHERE batch_id = $1 AND state = 'waiting' AND state <> 'ended' ORDER BY put_off, line LIMIT $2)
+    RETURNING line, custom_id AS "customId", position, bytes, late`,
+};
+
+/** The next chats to pass on, for `leaseMs`: whoever gets a line here may call a provider, and nobody else. Raw for LIMIT. */
+export async function callLines(
+  database: Queryable,
+  batchId: string,
+  limit: number,
+  leaseMs: number,
+): Promise<ClaimedRow[]> {
+  return (await database.query<ClaimedRow>({ ...CALL_LINES, values: [batchId, limit, leaseMs] })).rows;
+}
+
+const RENEW_LINES = {
+  name: 'batch_renew_lines',
+  text: `UPDATE batch_lines SET leased_until = now() + $3 * interval '1 millisecond'
+    WHERE batch_id = $1 AND line = ANY($2) AND state = 'called'`,
+};
+
+/** Renews the leases of chats that were passed on. Raw for the database's clock. */
+export async function renewLines(
+  database: Queryable,
+  batchId: string,
+  lines: readonly number[],
+  leaseMs: number,
+): Promise<void> {
+  await database.query({ ...RENEW_LINES, values: [batchId, lines, leaseMs] });
+}
+
 const COUNTED = `UPDATE batches SET completed = completed + (SELECT count(*) FROM ended WHERE is_success)::int,
     failed = failed + (SELECT count(*) FROM ended WHERE NOT is_success)::int,
     spent_micros = spent_micros + (SELECT COALESCE(sum(micros), 0) FROM ended)::bigint
@@ -89,6 +123,20 @@ const END_WAITING = {
       RETURNING false AS is_success, 0 AS micros)
     ${COUNTED}`,
 };
+
+const END_IN_DOUBT = {
+  name: 'batch_end_in_doubt',
+  text: `WITH ended AS (
+      UPDATE batch_lines SET state = 'ended', outcome = $2
+      WHERE batch_id = $1 AND state = 'called' AND state <> 'ended' AND leased_until < now()
+      RETURNING false AS is_success, 0 AS micros)
+    ${COUNTED}`,
+};
+
+/** Ends the chats whose process has not renewed its lease. Raw for the same reason. */
+export async function endInDoubt(database: Queryable, batchId: string, outcome: LineOutcome): Promise<void> {
+  await database.query({ ...END_IN_DOUBT, values: [batchId, JSON.stringify(outcome)] });
+}
 
 /** Ends all lines that no process has begun to submit. Raw for the same reason. */
 export async function endWaiting(database: Queryable, batchId: string, outcome: LineOutcome): Promise<void> {

@@ -1,8 +1,18 @@
 import type { TaskScope } from '#tasks/row/task.js';
 
 /** What the lines of a batch may request. */
-export const BATCH_ENDPOINTS = ['/v1/images/generations', '/v1/images/edits'] as const;
+export const BATCH_ENDPOINTS = [
+  '/v1/images/generations',
+  '/v1/images/edits',
+  '/v1/chat/completions',
+  '/v1/responses',
+] as const;
 export type BatchEndpoint = (typeof BATCH_ENDPOINTS)[number];
+
+/** Whether the lines are chats: passed on to a provider, and no tasks. */
+export function hasChats({ endpoint }: { readonly endpoint: BatchEndpoint }): boolean {
+  return endpoint === '/v1/chat/completions' || endpoint === '/v1/responses';
+}
 
 /** OpenAI's; a batch has ended with `failed`, `completed`, `expired` and `cancelled`. */
 export const BATCH_STATUSES = [
@@ -40,7 +50,8 @@ export interface LineOutcome {
   readonly response: {
     readonly status_code: number;
     readonly request_id: string;
-    readonly body: object;
+    /** As an object, or as JSON on one line: a chat's stays as its provider wrote it. */
+    readonly body: object | string;
   } | null;
   readonly error: { readonly code: string; readonly message: string } | null;
   /** Images of the response, in order, whose base64 is put in its place when the results are downloaded. */

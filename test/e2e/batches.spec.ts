@@ -267,7 +267,7 @@ describe('batches', () => {
   });
 
   it.each([
-    [{ endpoint: '/v1/chat/completions' }, 'invalid_value', 'endpoint'],
+    [{ endpoint: '/v1/embeddings' }, 'invalid_value', 'endpoint'],
     [{ completion_window: '1h' }, 'invalid_value', 'completion_window'],
     [{ input_file_id: undefined }, 'missing_required_parameter', 'input_file_id'],
     [{ input_file_id: 'file_unknown' }, 'invalid_value', 'input_file_id'],

@@ -1,6 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { BatchSteps, type TakenBatch } from '#batches/batch-steps.repository.js';
-import type { Batch, BatchLine, BatchProblem, ClaimedLine, LineEnd, LineFormat, LineOutcome } from '#batches/batch.js';
+import {
+  hasChats,
+  type Batch,
+  type BatchLine,
+  type BatchProblem,
+  type ClaimedLine,
+  type LineEnd,
+  type LineFormat,
+  type LineOutcome,
+} from '#batches/batch.js';
 import { TaskLinks } from '#answers/task-links.js';
 import { AppError } from '#contract/app-error.js';
 import { uploadKey } from '#storage/object-key.js';
@@ -13,6 +22,7 @@ import { ApiKeyCache } from '../auth/api-key-cache.js';
 import { assertScope, type Caller } from '../auth/caller.js';
 import { CancelOwnTask } from '../tasks/cancel-own-task.js';
 import { BatchRoom } from './batch-room.js';
+import { CallChats } from './call-chats.js';
 import { readInput } from './input-lines.js';
 import { CANCELLED, EXPIRED, outcomeOf, refusalOf, TASK_GONE } from './line-outcome.js';
 import { lineKey, SubmitLine, type Submission } from './submit-line.js';
@@ -34,6 +44,7 @@ export class AdvanceBatch {
     private readonly steps: BatchSteps,
     private readonly tasks: TaskStore,
     private readonly line: SubmitLine,
+    private readonly chats: CallChats,
     private readonly room: BatchRoom,
     private readonly keys: ApiKeyCache,
     private readonly links: TaskLinks,
@@ -59,11 +70,22 @@ export class AdvanceBatch {
     }
     const early = batch.status === 'cancelling' ? CANCELLED : batch.expiredAt === null ? undefined : EXPIRED;
     if (early !== undefined) await this.stop(batch, early);
-    const inFlight = await this.settle(batch, early);
-    const waitMs = early === undefined ? await this.submit(batch, inFlight, gone) : LOOK_EVERY_MS;
+    const waitMs = hasChats(batch) ? await this.callNext(batch, early) : await this.submitNext(batch, early, gone);
     if (await this.steps.hasUnfinished(batch.id)) return waitMs;
     await this.steps.finalize(batch.id, { outputFileId: newFileId(), errorFileId: newFileId() });
     return NOW;
+  }
+
+  private async submitNext(batch: Batch, early: LineOutcome | undefined, gone: AbortSignal): Promise<number> {
+    const inFlight = await this.settle(batch, early);
+    return early === undefined ? await this.submit(batch, inFlight, gone) : LOOK_EVERY_MS;
+  }
+
+  private async callNext(batch: Batch, early: LineOutcome | undefined): Promise<number> {
+    await this.chats.settle(batch);
+    if (early !== undefined) return LOOK_EVERY_MS;
+    const caller = await this.admitted(batch, 'chat');
+    return caller === undefined ? LOOK_EVERY_MS : await this.chats.start(batch, caller);
   }
 
   private async validate({ id, inputFileId, endpoint }: Batch): Promise<number> {
@@ -129,12 +151,8 @@ export class AdvanceBatch {
 
   /** Submits as many lines as there is room for; milliseconds until there may be more to do. */
   private async submit(batch: Batch, inFlight: number, gone: AbortSignal): Promise<number> {
-    const caller = await this.callerOf(batch);
-    if (caller instanceof AppError) {
-      if (caller.status >= 500) throw caller;
-      await this.endUnsubmitted(batch, refusalOf(caller, newRequestId()));
-      return LOOK_EVERY_MS;
-    }
+    const caller = await this.admitted(batch, 'images');
+    if (caller === undefined) return LOOK_EVERY_MS;
     const room = (await this.room.of(batch, caller)) - inFlight;
     if (room <= 0) return LOOK_EVERY_MS;
     const lines = await this.steps.claim(batch.id, this.room.atOnce(room));
@@ -165,11 +183,20 @@ export class AdvanceBatch {
     await this.cancelTask.cancel(allTasksOf(batch.accountId), task.taskId);
   }
 
+  /** Undefined if its key may make no requests any more: then its lines have ended. */
+  private async admitted(batch: Batch, scope: 'images' | 'chat'): Promise<Caller | undefined> {
+    const caller = await this.callerOf(batch, scope);
+    if (!(caller instanceof AppError)) return caller;
+    if (caller.status >= 500) throw caller;
+    await this.endUnsubmitted(batch, refusalOf(caller, newRequestId()));
+    return undefined;
+  }
+
   /** Whoever the key's requests count for now, or why it may make none. */
-  private async callerOf({ apiKeyId, orderedBy }: Batch): Promise<Caller | AppError> {
+  private async callerOf({ apiKeyId, orderedBy }: Batch, scope: 'images' | 'chat'): Promise<Caller | AppError> {
     try {
       const caller = await this.keys.callerOf(apiKeyId);
-      assertScope(caller, 'images');
+      assertScope(caller, scope);
       return orderedBy === null ? caller : { ...caller, personId: orderedBy };
     } catch (error) {
       if (error instanceof AppError) return error;

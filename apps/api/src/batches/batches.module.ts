@@ -13,6 +13,7 @@ import { AdvanceBatch } from './advance-batch.js';
 import { BatchFilesController } from './batch-files.controller.js';
 import { BatchRoom } from './batch-room.js';
 import { BatchesController } from './batches.controller.js';
+import { CallChats } from './call-chats.js';
 import { DownloadResults } from './download-results.js';
 import { KeepFile } from './keep-file.js';
 import { RunBatches } from './run-batches.js';
@@ -35,7 +36,17 @@ import { WriteResults } from './write-results.js';
     UploadRowsModule,
   ],
   controllers: [BatchFilesController, BatchesController],
-  providers: [AdvanceBatch, BatchRoom, DownloadResults, KeepFile, RunBatches, SendFile, SubmitLine, WriteResults],
+  providers: [
+    AdvanceBatch,
+    BatchRoom,
+    CallChats,
+    DownloadResults,
+    KeepFile,
+    RunBatches,
+    SendFile,
+    SubmitLine,
+    WriteResults,
+  ],
   exports: [KeepFile, RunBatches, SendFile],
 })
 export class BatchesModule {}

@@ -98,7 +98,7 @@ async function* lineWithImages(
 /** The texts before, between and after the images of a line. */
 function textsAround(line: StoredLine): string[] {
   const { response } = line;
-  if (response === null) return [JSON.stringify(line)];
+  if (response === null || typeof response.body === 'string') return [JSON.stringify(line)];
   const place = randomUUID();
   const { data } = response.body as { readonly data: readonly object[] };
   const body = { ...response.body, data: data.map((item) => ({ ...item, b64_json: place })) };

@@ -21,6 +21,16 @@ export const TASK_GONE: LineOutcome = {
   error: { code: 'task_not_found', message: 'The task of this request was deleted.' },
 };
 
+/** A chat whose process ended, or lost its lease, while a provider was working on it. */
+export const IN_DOUBT: LineOutcome = {
+  response: null,
+  error: {
+    code: 'interrupted',
+    message:
+      'The process that sent this request ended before the response. It may have been answered and charged, so it is not sent again.',
+  },
+};
+
 /** The response to a request that was refused. */
 export function refusalOf(error: AppError, requestId: string): LineOutcome {
   return {

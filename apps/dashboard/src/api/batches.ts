@@ -14,8 +14,7 @@ const REFRESH_MS = 3_000;
 const IDLE_MS = 15_000;
 /** How much of a file is read to find out what its first line requests: its largest line. */
 const HEAD_BYTES = 1_048_576;
-const EDITS = '/v1/images/edits';
-const GENERATIONS = '/v1/images/generations';
+const ENDPOINTS = ['/v1/images/generations', '/v1/images/edits', '/v1/chat/completions', '/v1/responses'] as const;
 
 export const batchesQuery = infiniteQueryOptions({
   queryKey: ['batches', 'list'],
@@ -64,8 +63,9 @@ async function endpointOf(file: File): Promise<string> {
   const head = await file.slice(0, HEAD_BYTES).text();
   const [line = ''] = head.trimStart().split('\n', 1);
   try {
-    return (JSON.parse(line) as { url?: unknown }).url === EDITS ? EDITS : GENERATIONS;
+    const { url } = JSON.parse(line) as { url?: unknown };
+    return ENDPOINTS.find((endpoint) => endpoint === url) ?? ENDPOINTS[0];
   } catch {
-    return GENERATIONS;
+    return ENDPOINTS[0];
   }
 }

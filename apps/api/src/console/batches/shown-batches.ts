@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { buffer } from 'node:stream/consumers';
 import { BatchRepository } from '#batches/batch.repository.js';
-import type { Batch, BatchScope, LineOutcome } from '#batches/batch.js';
+import { hasChats, type Batch, type BatchScope, type LineOutcome } from '#batches/batch.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { AppError } from '#contract/app-error.js';
 import { decimalOf } from '#contract/money.js';
@@ -92,7 +92,7 @@ export class ShownBatches {
       total: batch.total,
       completed: batch.completed,
       failed: batch.failed,
-      spent: { amount: decimalOf(Number(batch.spentMicros)), currency },
+      spent: hasChats(batch) ? null : { amount: decimalOf(Number(batch.spentMicros)), currency },
       created_at: batch.createdAt.toISOString(),
       expires_at: batch.expiresAt.toISOString(),
       ended_at: batch.endedAt?.toISOString() ?? null,
@@ -123,10 +123,20 @@ function idsOf({ endedAt, inputFileId, outputFileId, errorFileId }: Batch): Reco
 }
 
 function failedLineView({ customId, outcome: { response, error } }: FailedLine): FailedLineView {
-  const body = response?.body as
-    { readonly error?: { readonly code: string | null; readonly message: string } } | undefined;
-  const { code, message } = error ?? body?.error ?? { code: null, message: 'The request failed.' };
-  return { custom_id: customId, code: code ?? 'error', message };
+  const body: unknown = typeof response?.body === 'string' ? JSON.parse(response.body) : response?.body;
+  const told = error ?? (body as { readonly error?: ErrorShape } | null | undefined)?.error;
+  // A chat's error is its provider's, of any shape.
+  const { code, message } = typeof told === 'object' ? told : {};
+  return {
+    custom_id: customId,
+    code: typeof code === 'string' ? code : 'error',
+    message: typeof message === 'string' ? message : 'The request failed.',
+  };
+}
+
+interface ErrorShape {
+  readonly code?: unknown;
+  readonly message?: unknown;
 }
 
 function known(batch: Batch | undefined): Batch {

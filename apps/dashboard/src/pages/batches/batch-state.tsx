@@ -1,5 +1,6 @@
 import { Progress, Stack, Text } from '@mantine/core';
 import type { BatchRow } from '../../api/batches.ts';
+import { money } from '../../parts/format.ts';
 import { State } from '../../parts/state.tsx';
 
 const LOOKS = {
@@ -16,6 +17,11 @@ const LOOKS = {
 /** The status of a batch. */
 export function BatchState({ batch: { status } }: { readonly batch: Pick<BatchRow, 'status'> }) {
   return <State {...LOOKS[status]} />;
+}
+
+/** What it has cost; chats are counted by their usage alone. */
+export function costOf({ spent }: BatchRow): string {
+  return spent === null ? 'See usage' : money(spent);
 }
 
 /** How many of the requests have ended, and how many without an image. */

@@ -15,12 +15,11 @@ import {
 import { useMay } from '../../api/queries.ts';
 import { RequestError } from '../../api/request.ts';
 import { Confirm } from '../../parts/confirm.tsx';
-import { money } from '../../parts/format.ts';
 import { NotFoundPage, PageFrame, Trouble } from '../../parts/page.tsx';
 import { SectionTitle } from '../../parts/section-title.tsx';
 import { useSave } from '../../parts/use-save.ts';
 import { When } from '../../parts/when.tsx';
-import { BatchProgress, BatchState } from './batch-state.tsx';
+import { BatchProgress, BatchState, costOf } from './batch-state.tsx';
 
 const route = getRouteApi('/inside/batches/$id');
 const FILES: Readonly<Record<BatchFile, string>> = { output: 'Results', errors: 'Errors', input: 'Requests' };
@@ -97,7 +96,7 @@ function Facts({ batch }: { readonly batch: BatchDetail }) {
           <BatchProgress batch={batch} />
         </Fact>
         <Fact name="Cost">
-          <span className="numbers">{money(batch.spent)}</span>
+          <span className="numbers">{costOf(batch)}</span>
         </Fact>
         <Fact name={batch.ended_at === null ? 'Expires' : 'Ended'}>
           <When time={batch.ended_at ?? batch.expires_at} />

@@ -5,11 +5,10 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { batchesQuery, type BatchRow } from '../../api/batches.ts';
 import { useMay } from '../../api/queries.ts';
-import { money } from '../../parts/format.ts';
 import { Empty, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { ShowMore } from '../../parts/show-more.tsx';
 import { When } from '../../parts/when.tsx';
-import { BatchProgress, BatchState } from './batch-state.tsx';
+import { BatchProgress, BatchState, costOf } from './batch-state.tsx';
 import { StartBatch } from './start-batch.tsx';
 
 /** Files of many requests, newest first. */
@@ -82,7 +81,7 @@ function BatchTable({ batches }: { readonly batches: readonly BatchRow[] }) {
                 <BatchProgress batch={batch} />
               </Table.Td>
               <Table.Td data-name="Cost" className="numbers">
-                {money(batch.spent)}
+                {costOf(batch)}
               </Table.Td>
               <Table.Td data-name="Started">
                 <When time={batch.created_at} />
@@ -96,5 +95,6 @@ function BatchTable({ batches }: { readonly batches: readonly BatchRow[] }) {
 }
 
 function requestsOf({ endpoint }: BatchRow): string {
-  return endpoint === '/v1/images/edits' ? 'Edits' : 'Generations';
+  if (endpoint === '/v1/images/edits') return 'Edits';
+  return endpoint === '/v1/images/generations' ? 'Generations' : 'Chats';
 }

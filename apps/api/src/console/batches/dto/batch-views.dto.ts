@@ -33,8 +33,8 @@ export class ConsoleBatchRow {
   @ApiProperty({ type: 'integer' })
   failed!: number;
 
-  @ApiProperty({ type: SpendView, description: 'Of the lines that have ended.' })
-  spent!: SpendView;
+  @ApiProperty({ type: SpendView, nullable: true, description: 'Of the lines that have ended; null for chats.' })
+  spent!: SpendView | null;
 
   @ApiProperty({ format: 'date-time' })
   created_at!: string;
