@@ -80,11 +80,13 @@ models:
     await writeFile(join(folder, 'models.yaml'), models);
     const platform = await startApiPlatform({ MODELS_FILE: join(folder, 'models.yaml'), UP_KEY: 'k' });
     try {
-      upstream.answer = json(responseOf({ id: 'resp_1' }));
+      const refusal = { error: { message: 'No.', type: 'invalid_request_error', code: 'too_hard', param: null } };
+      upstream.answer = (response, request) =>
+        (request.body.includes('too hard') ? json(refusal, 400) : json(responseOf()))(response, request);
       const command = [process.execPath, resolve('test', 'clients', 'node', 'ai-7', 'batch.mjs')] as const;
       const lines = [
         { id: 'a', model: 'gpt-5.5', prompt: 'hi' },
-        { id: 'b', model: 'gpt-none', prompt: 'hi' },
+        { id: 'b', model: 'gpt-5.5', prompt: 'too hard' },
       ];
       const job = { ...files, url: `${platform.url}/v1`, key: platform.key, prompts: {}, lines };
       expect(await runScript('AI SDK 7', command, job)).toMatchObject({

@@ -29,7 +29,7 @@ export interface AccountShare {
 }
 
 /** A chat that is a line of a batch. */
-export interface BatchCall {
+interface BatchCall {
   readonly batchId: string;
   /** Set once a provider may have answered it: then it must not be sent again. */
   mayBeBought: boolean;

@@ -37,7 +37,7 @@ export function batchQuery(id: string) {
 }
 
 /** Whether it may still change. */
-export function isOpen({ ended_at: end }: Pick<BatchRow, 'ended_at'>): boolean {
+function isOpen({ ended_at: end }: Pick<BatchRow, 'ended_at'>): boolean {
   return end === null;
 }
 

@@ -18,8 +18,7 @@ while (state.status === 'pending') {
   state = await getBatchStatus({ provider, batch });
 }
 const results = [];
-for await (const { id, status, result, error } of getBatchResults({ provider, batch })) {
-  const text = result?.content?.find(({ type }) => type === 'text')?.text ?? result?.text;
+for await (const { id, status, text, error } of getBatchResults({ provider, batch })) {
   results.push({ id, status, text, code: error?.code });
 }
 process.stdout.write(JSON.stringify({ status: state.status, results }));
