@@ -113,7 +113,8 @@ models:
     try {
       const lines = [chat('held', 'held'), chat('answered', 'hi')];
       const { id } = await startBatch(platform, lines, { endpoint: CHATS });
-      expect(await waitUntil(() => sent('held') === 1, { timeoutMs: 60_000 })).toBe(true);
+      const areSent = (): boolean => sent('held') === 1 && sent('"hi"') === 1;
+      expect(await waitUntil(areSent, { timeoutMs: 60_000 })).toBe(true);
       // Whichever process has the call: both are gone then, with all that they knew.
       doomed.kill('SIGKILL');
       platform.api.kill('SIGKILL');

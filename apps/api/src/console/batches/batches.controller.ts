@@ -6,6 +6,7 @@ import { AuditLog } from '#accounts/audit-log.js';
 import { BatchRepository } from '#batches/batch.repository.js';
 import { BATCH_ENDPOINTS, type BatchScope } from '#batches/batch.js';
 import { newBatchId } from '#tasks/row/task-id.js';
+import { UploadRepository } from '#uploads/upload.repository.js';
 import { callerOf } from '../../auth/caller.js';
 import { DEFAULT_KEPT_SECONDS } from '../../batches/file-lifetime.js';
 import { KeepFile } from '../../batches/keep-file.js';
@@ -40,6 +41,7 @@ export class ConsoleBatchesController {
   constructor(
     private readonly shown: ShownBatches,
     private readonly batches: BatchRepository,
+    private readonly uploads: UploadRepository,
     private readonly keepFile: KeepFile,
     private readonly files: SendFile,
     private readonly runner: RunBatches,
@@ -80,7 +82,12 @@ export class ConsoleBatchesController {
     const { accountId, keyId: apiKeyId } = callerOf(request);
     const id = newBatchId();
     const asked = { endpoint, inputFileId: file.id, metadata: null, resultsKept: DEFAULT_KEPT_SECONDS };
-    await this.batches.create({ id, accountId, apiKeyId, orderedBy: session.personId, ...asked });
+    const created = this.batches.create({ id, accountId, apiKeyId, orderedBy: session.personId, ...asked });
+    await created.catch(async (error: unknown) => {
+      // Nobody could name it; its object is collected as an orphan.
+      await this.uploads.removeFile({ accountId }, file.id).catch(() => undefined);
+      throw error;
+    });
     this.runner.wake();
     await this.audit.record(session, 'batch.created', id, { file: file.fileName });
     return await this.shown.find(scopeOf(session, viewer), id);
