@@ -27,8 +27,8 @@ const NAMES = [
   'start-up',
   'traces',
 ];
-/** Only by name: they fill four million rows or install other gateways. */
-const LONG = ['history', 'retention', 'peers'];
+/** Only by name: they take long, fill four million rows, or install other gateways. */
+const LONG = ['batches', 'history', 'retention', 'peers'];
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,

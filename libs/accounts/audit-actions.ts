@@ -105,6 +105,11 @@ export const AUDIT_ACTIONS = {
     sentence: ({ text }) => `generated an image in the playground${inModel(text('model'))}`,
   },
   'task.made_again': { kind: 'tasks', sentence: () => 'ran a task again' },
+  'batch.created': {
+    kind: 'tasks',
+    sentence: ({ text }) => `started a batch${withDetail(text('file'), (file) => ` from “${file}”`)}`,
+  },
+  'batch.cancelled': { kind: 'tasks', sentence: () => 'canceled a batch' },
   'task.approved': { kind: 'tasks', sentence: (told) => `approved a request${byKey(told)}` },
   'task.rejected': {
     kind: 'tasks',

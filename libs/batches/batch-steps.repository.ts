@@ -2,7 +2,16 @@ import { Injectable } from '@nestjs/common';
 import { jsonOf } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { toBatch } from './batch.repository.js';
-import { claimLines, endLines, endWaiting, takeStep, waitForStep } from './batch.sql.js';
+import {
+  callLines,
+  claimLines,
+  endInDoubt,
+  endLines,
+  endWaiting,
+  renewLines,
+  takeStep,
+  waitForStep,
+} from './batch.sql.js';
 import {
   isSuccess,
   type Batch,
@@ -11,12 +20,15 @@ import {
   type ClaimedLine,
   type EndedLine,
   type LineEnd,
+  type LineFormat,
   type LineOutcome,
   type SubmittedLine,
 } from './batch.js';
 
 /** How long a step belongs to its process, in ms; a longer one says in between that it goes on. */
 const STEP_MS = 15_000;
+/** How long a process that passed a chat on has its response without saying so again, in ms. */
+export const CALL_LEASE_MS = 30_000;
 
 /** A batch whose next step this process takes. */
 export interface TakenBatch extends Batch {
@@ -89,39 +101,68 @@ export class BatchSteps {
     return lines.sort((a, b) => a.line - b.line);
   }
 
+  /** The next chats, which only this process may pass on. It renews their leases until it has ended them. */
+  async call(batchId: string, limit: number): Promise<ClaimedLine[]> {
+    return await callLines(this.prisma.pool, batchId, limit, CALL_LEASE_MS);
+  }
+
+  /** These chats are still under way. */
+  async renewCalls(batchId: string, lines: readonly number[]): Promise<void> {
+    await renewLines(this.prisma.pool, batchId, lines, CALL_LEASE_MS);
+  }
+
+  /** Chats that were passed on, by any process, and have not ended. */
+  async countCalled(batchId: string): Promise<number> {
+    return await this.prisma.batchLine.count({ where: { batchId, state: 'called' } });
+  }
+
+  /** Ends chats whose process is gone: whether they were answered, nobody knows. */
+  async endInDoubt(batchId: string, outcome: LineOutcome): Promise<void> {
+    await endInDoubt(this.prisma.pool, batchId, outcome);
+  }
+
   /** Lines that a process had claimed. */
   async claimed(batchId: string): Promise<ClaimedLine[]> {
     return await this.prisma.batchLine.findMany({ where: { batchId, state: 'claimed' }, omit: { taskId: true } });
   }
 
   /**
-   * The line's task was accepted. False if the line is another task's, or none's any more: it was ended while this one
+   * The line's task was accepted; `format` is not known of one that a killed process had accepted. False if the line is another task's, or none's any more: it was ended while this one
    * was being accepted.
    */
-  async submitted(batchId: string, { line, late }: ClaimedLine, taskId: string): Promise<boolean> {
+  async submitted(
+    batchId: string,
+    { line, late }: ClaimedLine,
+    { taskId, format }: { readonly taskId: string; readonly format?: LineFormat },
+  ): Promise<boolean> {
     const where = { batchId, line, late, state: { in: ['claimed', 'waiting'] } };
-    const { count } = await this.prisma.batchLine.updateMany({ where, data: { state: 'submitted', taskId } });
+    const { count } = await this.prisma.batchLine.updateMany({
+      where,
+      data: { state: 'submitted', taskId, ...(format && { format }) },
+    });
     // Another process may have found the same task by the line's key.
     return count > 0 || (await this.prisma.batchLine.count({ where: { batchId, line, taskId } })) > 0;
   }
 
   /** The line was refused for now and has no task: all that were put off less often come before it. */
   async putOff(batchId: string, { line }: ClaimedLine): Promise<void> {
-    const where = { batchId, line, state: 'claimed' };
+    const where = { batchId, line, state: { in: ['claimed', 'called'] } };
     await this.prisma.batchLine.updateMany({ where, data: { state: 'waiting', putOff: { increment: 1 } } });
   }
 
   /** The line becomes another task: this one never started before its deadline. */
-  async again(batchId: string, { line, taskId }: SubmittedLine): Promise<void> {
+  async again(batchId: string, { line, taskId }: Pick<SubmittedLine, 'line' | 'taskId'>): Promise<void> {
     const where = { batchId, line, taskId, state: 'submitted' };
     await this.prisma.batchLine.updateMany({ where, data: { state: 'waiting', taskId: null, late: { increment: 1 } } });
   }
 
   /** The lines whose tasks may still run. */
   async running(batchId: string): Promise<SubmittedLine[]> {
-    const select = { line: true, taskId: true } as const;
+    const select = { line: true, taskId: true, format: true } as const;
     const rows = await this.prisma.batchLine.findMany({ where: { batchId, state: 'submitted' }, select });
-    return rows.flatMap(({ line, taskId }) => (taskId === null ? [] : { line, taskId }));
+    return rows.flatMap(({ line, taskId, format }) =>
+      taskId === null ? [] : { line, taskId, format: (format ?? 'both') as LineFormat },
+    );
   }
 
   /** Ends lines, and counts them in their batch. */
@@ -137,7 +178,7 @@ export class BatchSteps {
 
   /** Whether lines are left that have not ended. */
   async hasUnfinished(batchId: string): Promise<boolean> {
-    const where = { batchId, state: { in: ['waiting', 'claimed', 'submitted'] } };
+    const where = { batchId, state: { in: ['waiting', 'claimed', 'submitted', 'called'] } };
     return (await this.prisma.batchLine.findFirst({ where, select: { line: true } })) !== null;
   }
 

@@ -4,7 +4,14 @@ import { overloaded } from '#contract/unavailable.js';
 import { inList, jsonOf } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { lockAccount } from '#accounts/accounts.sql.js';
-import { MAX_OPEN_BATCHES, WINDOW_MS, type Batch, type BatchEndpoint, type BatchScope } from './batch.js';
+import {
+  MAX_OPEN_BATCHES,
+  WINDOW_MS,
+  type Batch,
+  type BatchEndpoint,
+  type BatchScope,
+  type EndedLine,
+} from './batch.js';
 
 /** A batch that was asked for. */
 export interface NewBatch {
@@ -16,6 +23,8 @@ export interface NewBatch {
   readonly metadata: Readonly<Record<string, string>> | null;
   /** In seconds. */
   readonly resultsKept: number;
+  /** The user who starts it in the console. */
+  readonly orderedBy?: string;
 }
 
 /** A page of batches, newest first. */
@@ -60,6 +69,15 @@ export class BatchRepository {
     return { batches: rows.slice(0, limit).map(toBatch), hasMore: rows.length > limit };
   }
 
+  /** The first lines that have ended without an image, of a batch whose results are not written yet. */
+  async failedLines(batchId: string, limit: number): Promise<EndedLine[]> {
+    const isSuccess = { outcome: { path: ['response', 'status_code'], equals: 200 } };
+    const where = { batchId, state: 'ended', NOT: isSuccess };
+    const select = { line: true, customId: true, outcome: true } as const;
+    const reading = this.prisma.batchLine.findMany({ where, orderBy: { line: 'asc' }, take: limit, select });
+    return (await answered(reading)) as unknown as EndedLine[];
+  }
+
   /**
    * Begins to cancel a batch that still runs; returns it as it is afterwards, like `find`. The process that holds its
    * step keeps it: lines that it is about to submit become tasks before anybody looks for these.
@@ -75,8 +93,10 @@ export class BatchRepository {
   }
 }
 
-function seenBy({ accountId, own }: BatchScope) {
-  return { accountId, ...(own !== undefined && { apiKeyId: { in: inList(own.keyIds) } }) };
+function seenBy({ accountId, own, personId }: BatchScope) {
+  if (own === undefined) return { accountId };
+  const ofKeys = { apiKeyId: { in: inList(own.keyIds) } };
+  return { accountId, OR: personId === undefined ? [ofKeys] : [ofKeys, { orderedBy: personId }] };
 }
 
 /** A row of the table, whose JSON columns hold only what this room wrote. */

@@ -54,17 +54,52 @@ export async function claimLines(database: Queryable, batchId: string, limit: nu
   return (await database.query<ClaimedRow>({ ...CLAIM_LINES, values: [batchId, limit] })).rows;
 }
 
+const CALL_LINES = {
+  name: 'batch_call_lines',
+  text: `UPDATE batch_lines SET state = 'called', leased_until = now() + $3 * interval '1 millisecond'
+    WHERE batch_id = $1 AND state = 'waiting' AND line IN (SELECT line FROM batch_lines
+      WHERE batch_id = $1 AND state = 'waiting' AND state <> 'ended' ORDER BY put_off, line LIMIT $2)
+    RETURNING line, custom_id AS "customId", position, bytes, late`,
+};
+
+/** The next chats to pass on, for `leaseMs`: whoever gets a line here may call a provider, and nobody else. Raw for LIMIT. */
+export async function callLines(
+  database: Queryable,
+  batchId: string,
+  limit: number,
+  leaseMs: number,
+): Promise<ClaimedRow[]> {
+  return (await database.query<ClaimedRow>({ ...CALL_LINES, values: [batchId, limit, leaseMs] })).rows;
+}
+
+const RENEW_LINES = {
+  name: 'batch_renew_lines',
+  text: `UPDATE batch_lines SET leased_until = now() + $3 * interval '1 millisecond'
+    WHERE batch_id = $1 AND line = ANY($2) AND state = 'called'`,
+};
+
+/** Renews the leases of chats that were passed on. Raw for the database's clock. */
+export async function renewLines(
+  database: Queryable,
+  batchId: string,
+  lines: readonly number[],
+  leaseMs: number,
+): Promise<void> {
+  await database.query({ ...RENEW_LINES, values: [batchId, lines, leaseMs] });
+}
+
 const COUNTED = `UPDATE batches SET completed = completed + (SELECT count(*) FROM ended WHERE is_success)::int,
-    failed = failed + (SELECT count(*) FROM ended WHERE NOT is_success)::int
+    failed = failed + (SELECT count(*) FROM ended WHERE NOT is_success)::int,
+    spent_micros = spent_micros + (SELECT COALESCE(sum(micros), 0) FROM ended)::bigint
   WHERE id = $1`;
 
 const END_LINES = {
   name: 'batch_end_lines',
   text: `WITH ended AS (
       UPDATE batch_lines SET state = 'ended', outcome = new.outcome
-      FROM json_to_recordset($2::json) AS new (ended_line int, ended_task text, outcome jsonb, is_success boolean)
+      FROM json_to_recordset($2::json) AS new (ended_line int, ended_task text, outcome jsonb, is_success boolean, micros bigint)
       WHERE batch_id = $1 AND line = ended_line AND task_id IS NOT DISTINCT FROM ended_task AND state <> 'ended'
-      RETURNING is_success)
+      RETURNING is_success, micros)
     ${COUNTED}`,
 };
 
@@ -75,8 +110,8 @@ export async function endLines(
   lines: readonly (LineEnd & { readonly isSuccess: boolean })[],
 ): Promise<void> {
   if (lines.length === 0) return;
-  const rows = lines.map(({ line, taskId, outcome, isSuccess }) => {
-    return { ended_line: line, ended_task: taskId, outcome, is_success: isSuccess };
+  const rows = lines.map(({ line, taskId, outcome, isSuccess, micros = 0 }) => {
+    return { ended_line: line, ended_task: taskId, outcome, is_success: isSuccess, micros };
   });
   await database.query({ ...END_LINES, values: [batchId, JSON.stringify(rows)] });
 }
@@ -85,9 +120,23 @@ const END_WAITING = {
   name: 'batch_end_waiting',
   text: `WITH ended AS (
       UPDATE batch_lines SET state = 'ended', outcome = $2 WHERE batch_id = $1 AND state = 'waiting' AND state <> 'ended'
-      RETURNING false AS is_success)
+      RETURNING false AS is_success, 0 AS micros)
     ${COUNTED}`,
 };
+
+const END_IN_DOUBT = {
+  name: 'batch_end_in_doubt',
+  text: `WITH ended AS (
+      UPDATE batch_lines SET state = 'ended', outcome = $2
+      WHERE batch_id = $1 AND state = 'called' AND state <> 'ended' AND leased_until < now()
+      RETURNING false AS is_success, 0 AS micros)
+    ${COUNTED}`,
+};
+
+/** Ends the chats whose process has not renewed its lease. Raw for the same reason. */
+export async function endInDoubt(database: Queryable, batchId: string, outcome: LineOutcome): Promise<void> {
+  await database.query({ ...END_IN_DOUBT, values: [batchId, JSON.stringify(outcome)] });
+}
 
 /** Ends all lines that no process has begun to submit. Raw for the same reason. */
 export async function endWaiting(database: Queryable, batchId: string, outcome: LineOutcome): Promise<void> {

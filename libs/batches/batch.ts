@@ -1,12 +1,33 @@
 import type { TaskScope } from '#tasks/row/task.js';
 
 /** What the lines of a batch may request. */
-export const BATCH_ENDPOINTS = ['/v1/images/generations', '/v1/images/edits'] as const;
+export const BATCH_ENDPOINTS = [
+  '/v1/images/generations',
+  '/v1/images/edits',
+  '/v1/chat/completions',
+  '/v1/responses',
+] as const;
 export type BatchEndpoint = (typeof BATCH_ENDPOINTS)[number];
 
+/** Whether the lines are chats: passed on to a provider, and no tasks. */
+export function hasChats({ endpoint }: { readonly endpoint: BatchEndpoint }): boolean {
+  return endpoint === '/v1/chat/completions' || endpoint === '/v1/responses';
+}
+
 /** OpenAI's; a batch has ended with `failed`, `completed`, `expired` and `cancelled`. */
-type BatchStatus =
-  'validating' | 'failed' | 'in_progress' | 'finalizing' | 'completed' | 'expired' | 'cancelling' | 'cancelled';
+export const BATCH_STATUSES = [
+  ...([
+    'validating',
+    'failed',
+    'in_progress',
+    'finalizing',
+    'completed',
+    'expired',
+    'cancelling',
+    'cancelled',
+  ] as const),
+];
+type BatchStatus = (typeof BATCH_STATUSES)[number];
 
 /** Most lines of a batch. */
 export const MAX_LINES = 50_000;
@@ -29,9 +50,18 @@ export interface LineOutcome {
   readonly response: {
     readonly status_code: number;
     readonly request_id: string;
-    readonly body: object;
+    /** As an object, or as JSON on one line: a chat's stays as its provider wrote it. */
+    readonly body: object | string;
   } | null;
   readonly error: { readonly code: string; readonly message: string } | null;
+  /** Images of the response, in order, whose base64 is put in its place when the results are downloaded. */
+  readonly images?: readonly PlacedImage[];
+}
+
+/** A stored image that a line returns as base64. */
+export interface PlacedImage {
+  readonly key: string;
+  readonly bytes: number;
 }
 
 /** Whether an outcome belongs in the output file, and not in that of the errors. */
@@ -52,6 +82,10 @@ export interface Batch {
   readonly total: number;
   readonly completed: number;
   readonly failed: number;
+  /** What its ended lines cost, in millionths. */
+  readonly spentMicros: bigint;
+  /** The user who started it in the console; null: an API key did. */
+  readonly orderedBy: string | null;
   readonly problems: readonly BatchProblem[] | null;
   readonly metadata: Readonly<Record<string, string>> | null;
   /** In seconds. */
@@ -86,13 +120,19 @@ export interface ClaimedLine extends BatchLine {
 export interface SubmittedLine {
   readonly line: number;
   readonly taskId: string;
+  readonly format: LineFormat;
 }
+
+/** How a line returns its images. */
+export type LineFormat = 'url' | 'b64_json' | 'both';
 
 /** What a line has come to, if its task, or having none yet, is still what its process knows. */
 export interface LineEnd {
   readonly line: number;
   readonly taskId: string | null;
   readonly outcome: LineOutcome;
+  /** What it cost, in millionths; absent: nothing, or an unknown amount. */
+  readonly micros?: number;
 }
 
 /** A line that has ended. */
@@ -102,5 +142,7 @@ export interface EndedLine {
   readonly outcome: LineOutcome;
 }
 
-/** The files and batches that a reader may see: those of its account, or only those of some keys. */
-export type BatchScope = Pick<TaskScope, 'accountId' | 'own'>;
+/** The batches that a reader may see: those of its account, or only those of some keys, and those that a user started. */
+export interface BatchScope extends Pick<TaskScope, 'accountId' | 'own'> {
+  readonly personId?: string;
+}

@@ -49,7 +49,7 @@ export class BatchView {
   @ApiProperty({ enum: ['batch'] })
   object!: 'batch';
 
-  @ApiProperty({ enum: ['/v1/images/generations', '/v1/images/edits'] })
+  @ApiProperty({ enum: ['/v1/images/generations', '/v1/images/edits', '/v1/chat/completions', '/v1/responses'] })
   endpoint!: string;
 
   @ApiProperty({ type: BatchErrors, nullable: true })

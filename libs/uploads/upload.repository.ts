@@ -143,6 +143,13 @@ export class UploadRepository {
     return row === null ? undefined : toFile(row);
   }
 
+  /** The account's files among these that have not expired, by id. Throws AppError `server_is_overloaded`. */
+  async filesAmong(accountId: string, ids: readonly string[]): Promise<ReadonlyMap<string, StoredFile>> {
+    const where = { ...filesOf({ accountId }), id: { in: [...ids] } };
+    const rows = await answered(this.prisma.upload.findMany({ where }));
+    return new Map(rows.map((row) => [row.id, toFile(row)]));
+  }
+
   /** Files that their reader may see, newest first unless `ascending`. Throws AppError `server_is_overloaded`. */
   async files(
     scope: FileScope,

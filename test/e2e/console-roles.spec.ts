@@ -59,6 +59,11 @@ const ROUTES: Readonly<Record<string, string>> = {
   'POST /end-users/state': 'oa',
   'GET /end-users/pause-rule': 'oa',
   'PUT /end-users/pause-rule': 'oa',
+  'GET /batches': 'oamv',
+  'POST /batches': 'oam',
+  'GET /batches/{id}': 'oamv',
+  'GET /batches/{id}/files/{name}': 'oamv',
+  'POST /batches/{id}/cancel': 'oam',
   'GET /task-views': 'oamv',
   'POST /task-views': 'oamv',
   'POST /task-views/delete': 'oamv',
@@ -140,6 +145,8 @@ const PUBLIC = [
   ...['GET /oidc', 'POST /oidc', 'GET /oidc/callback', 'POST /forgot-password', 'POST /sign-in/code'],
   ...['POST /sign-in/passkey/options', 'POST /sign-in/passkey'],
 ];
+/** Routes that take forms. */
+const FORMS = ['/edits', '/batches'];
 /** Ends the session, so it is no call among others. */
 const LAST = 'POST /sign-out';
 
@@ -161,7 +168,7 @@ describe('what each role may do', () => {
     const [method = '', path = ''] = route.split(' ');
     const form = new FormData();
     form.set('x', 'y');
-    const body = method === 'GET' ? {} : { body: path === '/edits' ? form : { nothing: true } };
+    const body = method === 'GET' ? {} : { body: FORMS.includes(path) ? form : { nothing: true } };
     const response = await who.call(path.replaceAll(/\{\w+\}/g, 'none'), { method, ...body });
     await response.body?.cancel();
     return response.status;

@@ -77,7 +77,7 @@ describe('the steps of a batch', () => {
     const { id } = await add(1);
     const line = await claimOne(id);
     await steps.end(id, [{ line: line.line, taskId: null, outcome: CANCELLED }]);
-    expect(await steps.submitted(id, line, 'task_late')).toBe(false);
+    expect(await steps.submitted(id, line, { taskId: 'task_late' })).toBe(false);
     expect(await read(id)).toMatchObject({ completed: 0, failed: 1 });
   });
 
@@ -85,9 +85,9 @@ describe('the steps of a batch', () => {
     const { id } = await add(1);
     const line = await claimOne(id);
     const noted = [
-      await steps.submitted(id, line, 'task_one'),
-      await steps.submitted(id, line, 'task_one'),
-      await steps.submitted(id, line, 'task_other'),
+      await steps.submitted(id, line, { taskId: 'task_one' }),
+      await steps.submitted(id, line, { taskId: 'task_one' }),
+      await steps.submitted(id, line, { taskId: 'task_other' }),
     ];
     expect(noted).toEqual([true, true, false]);
     // Another process saw the line without a task.
@@ -95,17 +95,17 @@ describe('the steps of a batch', () => {
     expect(await steps.hasUnfinished(id)).toBe(true);
     await steps.end(id, [{ line: line.line, taskId: 'task_one', outcome: DONE }]);
     expect(await read(id)).toMatchObject({ completed: 1, failed: 0 });
-    expect(await steps.submitted(id, line, 'task_one')).toBe(true);
+    expect(await steps.submitted(id, line, { taskId: 'task_one' })).toBe(true);
   });
 
   it('do not give a task that came too late to the next try of its line', async () => {
     const { id } = await add(1);
     const line = await claimOne(id);
-    await steps.submitted(id, line, 'task_first');
+    await steps.submitted(id, line, { taskId: 'task_first' });
     await steps.again(id, { line: line.line, taskId: 'task_first' });
     const next = await claimOne(id);
-    expect(await steps.submitted(id, line, 'task_first')).toBe(false);
-    expect(await steps.submitted(id, next, 'task_second')).toBe(true);
+    expect(await steps.submitted(id, line, { taskId: 'task_first' })).toBe(false);
+    expect(await steps.submitted(id, next, { taskId: 'task_second' })).toBe(true);
   });
 
   it('take lines that were put off behind all others, and claimed ones first', async () => {

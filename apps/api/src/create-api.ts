@@ -12,6 +12,7 @@ import { Metrics } from '#telemetry/metrics.js';
 import { ApiModule } from './api.module.js';
 import { ApiKeyCache } from './auth/api-key-cache.js';
 import { authenticateRequests } from './auth/authenticate.js';
+import { LineCallers } from './auth/line-callers.js';
 import { countRefusals, RefusedCalls } from './auth/refused-calls.js';
 import { markConsole, protectConsole } from './console/protect-console.js';
 import { SessionCookie } from './console/session-cookie.js';
@@ -71,7 +72,7 @@ const PIPELINE: readonly ((parts: Parts) => unknown)[] = [
   ({ server }) => cleanPathIds(server),
 
   // Who is it? By key everywhere, by session in the console. Requests without either only get to public routes.
-  ({ app, server }) => authenticateRequests(server, app.get(ApiKeyCache)),
+  ({ app, server }) => authenticateRequests(server, app.get(ApiKeyCache), app.get(LineCallers)),
   ({ app, server, config }) =>
     protectConsole(server, app.get(SessionLookUps), app.get(SessionCookie), publicUrlOf(config)),
   // A connection stops counting as a stranger's with its first valid key, so this comes after the keys.

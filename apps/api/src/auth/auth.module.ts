@@ -5,6 +5,7 @@ import { BillingModule } from '#billing/billing.module.js';
 import { ApiConfig } from '../common/api.config.js';
 import { ApiKeyGuard } from './api-key.guard.js';
 import { ApiKeyCache } from './api-key-cache.js';
+import { LineCallers } from './line-callers.js';
 import { KeyUses } from './key-uses.js';
 import { RefusedCalls } from './refused-calls.js';
 import { firstLookUpLimits, FirstLookUpLimiter } from './first-look-up-limiter.js';
@@ -18,7 +19,14 @@ const firstLookUps = {
 /** Identifies the callers of the public API and their permissions. */
 @Module({
   imports: [AccountsModule, BillingModule],
-  providers: [{ provide: APP_GUARD, useClass: ApiKeyGuard }, ApiKeyCache, KeyUses, RefusedCalls, firstLookUps],
-  exports: [ApiKeyCache, FirstLookUpLimiter],
+  providers: [
+    { provide: APP_GUARD, useClass: ApiKeyGuard },
+    ApiKeyCache,
+    KeyUses,
+    LineCallers,
+    RefusedCalls,
+    firstLookUps,
+  ],
+  exports: [ApiKeyCache, FirstLookUpLimiter, LineCallers],
 })
 export class AuthModule {}

@@ -3,13 +3,14 @@ import { AppError } from '#contract/app-error.js';
 import { REGION_HEADER, REGION_NAME } from '#contract/region.js';
 import type { ApiKeyCache } from './api-key-cache.js';
 import { assertScope, type Caller } from './caller.js';
+import type { LineCallers } from './line-callers.js';
 
 /**
  * Authenticates every request by its matched route, before its body is read. A route must be marked as public; every
  * other route needs a key. The console's routes use sessions instead. URLs are never compared, so no spelling of one
  * can bypass this.
  */
-export function authenticateRequests(server: FastifyInstance, keys: ApiKeyCache): void {
+export function authenticateRequests(server: FastifyInstance, keys: ApiKeyCache, lines: LineCallers): void {
   server.addHook('onRequest', (request, _reply, done) => {
     const { public: isPublic, console: isConsole } = request.routeOptions.config;
     if (request.is404 || isPublic === true || isConsole === true) {
@@ -17,13 +18,20 @@ export function authenticateRequests(server: FastifyInstance, keys: ApiKeyCache)
       return;
     }
     try {
-      const caller = keys.caller(authorizationOf(request), request.ip);
-      if (!(caller instanceof Promise)) {
-        admit(request, caller, keys);
+      const sender = lines.of(request.headers.authorization);
+      if (sender !== undefined) {
+        admit(request, sender, () => keys.callerOf(sender.keyId));
         done();
         return;
       }
-      caller.then((found) => admit(request, found, keys)).then(() => done(), done);
+      const find = () => keys.caller(authorizationOf(request), request.ip);
+      const caller = find();
+      if (!(caller instanceof Promise)) {
+        admit(request, caller, find);
+        done();
+        return;
+      }
+      caller.then((found) => admit(request, found, find)).then(() => done(), done);
     } catch (error) {
       done(error as Error);
     }
@@ -44,7 +52,8 @@ function pinOf({ headers }: FastifyRequest, { region }: Caller): string | undefi
   return sent;
 }
 
-function admit(request: FastifyRequest, caller: Caller, keys: ApiKeyCache): void {
+/** `find` looks the caller up again. */
+function admit(request: FastifyRequest, caller: Caller, find: () => Caller | Promise<Caller>): void {
   const { scope } = request.routeOptions.config;
   // Before anything refuses it, so that refusals are counted for their key.
   request.caller = caller;
@@ -52,7 +61,7 @@ function admit(request: FastifyRequest, caller: Caller, keys: ApiKeyCache): void
   const region = pinOf(request, caller);
   request.caller = region === caller.region ? caller : { ...caller, region };
   request.recheckAccess = async () => {
-    const now = await keys.caller(authorizationOf(request), request.ip);
+    const now = await find();
     if (scope !== 'any') assertScope(now, scope);
     // What a key orders is its own, whatever else it may see.
     if (scope === 'tasks' && now.own !== undefined && caller.own === undefined)

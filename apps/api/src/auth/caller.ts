@@ -29,6 +29,13 @@ export interface AccountShare {
   };
 }
 
+/** A chat that is a line of a batch. */
+interface BatchCall {
+  readonly batchId: string;
+  /** Set once a provider may have answered it: then it must not be sent again. */
+  mayBeBought: boolean;
+}
+
 /** Builds the share from an account's limits. */
 export function accountShare(row: Omit<AccountLimits, 'maxKeys'>): AccountShare {
   return {
@@ -77,6 +84,8 @@ export interface Caller extends TaskScope {
   readonly tags?: readonly string[];
   /** The console user; absent for requests with an API key. */
   readonly personId?: string;
+  /** The line of a batch that it sends; absent for requests over HTTP. */
+  readonly line?: BatchCall;
   /** Whether the key or its account has a budget. */
   readonly budgeted: boolean;
   /** What a request may cost without an approval, by the key and its account; absent: any amount. */

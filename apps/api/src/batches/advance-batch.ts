@@ -1,6 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { BatchSteps, type TakenBatch } from '#batches/batch-steps.repository.js';
-import type { Batch, BatchLine, BatchProblem, ClaimedLine, LineEnd, LineOutcome } from '#batches/batch.js';
+import {
+  hasChats,
+  type Batch,
+  type BatchLine,
+  type BatchProblem,
+  type ClaimedLine,
+  type LineEnd,
+  type LineFormat,
+  type LineOutcome,
+} from '#batches/batch.js';
 import { TaskLinks } from '#answers/task-links.js';
 import { AppError } from '#contract/app-error.js';
 import { uploadKey } from '#storage/object-key.js';
@@ -13,6 +22,7 @@ import { ApiKeyCache } from '../auth/api-key-cache.js';
 import { assertScope, type Caller } from '../auth/caller.js';
 import { CancelOwnTask } from '../tasks/cancel-own-task.js';
 import { BatchRoom } from './batch-room.js';
+import { CallChats } from './call-chats.js';
 import { readInput } from './input-lines.js';
 import { CANCELLED, EXPIRED, outcomeOf, refusalOf, TASK_GONE } from './line-outcome.js';
 import { lineKey, SubmitLine, type Submission } from './submit-line.js';
@@ -34,6 +44,7 @@ export class AdvanceBatch {
     private readonly steps: BatchSteps,
     private readonly tasks: TaskStore,
     private readonly line: SubmitLine,
+    private readonly chats: CallChats,
     private readonly room: BatchRoom,
     private readonly keys: ApiKeyCache,
     private readonly links: TaskLinks,
@@ -59,11 +70,22 @@ export class AdvanceBatch {
     }
     const early = batch.status === 'cancelling' ? CANCELLED : batch.expiredAt === null ? undefined : EXPIRED;
     if (early !== undefined) await this.stop(batch, early);
-    const inFlight = await this.settle(batch, early);
-    const waitMs = early === undefined ? await this.submit(batch, inFlight, gone) : LOOK_EVERY_MS;
+    const waitMs = hasChats(batch) ? await this.callNext(batch, early) : await this.submitNext(batch, early, gone);
     if (await this.steps.hasUnfinished(batch.id)) return waitMs;
     await this.steps.finalize(batch.id, { outputFileId: newFileId(), errorFileId: newFileId() });
     return NOW;
+  }
+
+  private async submitNext(batch: Batch, early: LineOutcome | undefined, gone: AbortSignal): Promise<number> {
+    const inFlight = await this.settle(batch, early);
+    return early === undefined ? await this.submit(batch, inFlight, gone) : LOOK_EVERY_MS;
+  }
+
+  private async callNext(batch: Batch, early: LineOutcome | undefined): Promise<number> {
+    await this.chats.settle(batch);
+    if (early !== undefined) return LOOK_EVERY_MS;
+    const caller = await this.admitted(batch, 'chat');
+    return caller === undefined ? LOOK_EVERY_MS : await this.chats.start(batch, caller);
   }
 
   private async validate({ id, inputFileId, endpoint }: Batch): Promise<number> {
@@ -118,9 +140,10 @@ export class AdvanceBatch {
       if (task === undefined) {
         if (!open.has(taskId)) ends.push({ ...submitted, outcome: TASK_GONE });
       } else if (isDeleted(task)) ends.push({ ...submitted, outcome: TASK_GONE });
-      else if (early !== undefined && task.status === 'cancelled') ends.push({ ...submitted, outcome: early });
-      else if (early === undefined && neverStarted(task)) await this.steps.again(batch.id, submitted);
-      else ends.push({ ...submitted, outcome: outcomeOf(task, this.links) });
+      else if (early !== undefined && task.status === 'cancelled') {
+        ends.push({ ...submitted, outcome: early, micros: spentOn(task) });
+      } else if (early === undefined && neverStarted(task)) await this.steps.again(batch.id, submitted);
+      else ends.push({ ...submitted, outcome: outcomeOf(task, submitted.format, this.links), micros: spentOn(task) });
     }
     await this.steps.end(batch.id, ends);
     return [...open.values()].filter((phase) => phase !== 'held').length;
@@ -128,12 +151,8 @@ export class AdvanceBatch {
 
   /** Submits as many lines as there is room for; milliseconds until there may be more to do. */
   private async submit(batch: Batch, inFlight: number, gone: AbortSignal): Promise<number> {
-    const caller = await this.callerOf(batch);
-    if (caller instanceof AppError) {
-      if (caller.status >= 500) throw caller;
-      await this.endUnsubmitted(batch, refusalOf(caller, newRequestId()));
-      return LOOK_EVERY_MS;
-    }
+    const caller = await this.admitted(batch, 'images');
+    if (caller === undefined) return LOOK_EVERY_MS;
     const room = (await this.room.of(batch, caller)) - inFlight;
     if (room <= 0) return LOOK_EVERY_MS;
     const lines = await this.steps.claim(batch.id, this.room.atOnce(room));
@@ -143,7 +162,7 @@ export class AdvanceBatch {
       const line = lines[index];
       if (line === undefined || settled.status === 'rejected') continue;
       const submission = settled.value;
-      if ('taskId' in submission) await this.keep(batch, line, submission.taskId);
+      if ('taskId' in submission) await this.keep(batch, line, submission);
       else if ('outcome' in submission) ends.push({ line: line.line, taskId: null, outcome: submission.outcome });
       else if (submission.hasNoTask) await this.steps.putOff(batch.id, line);
     }
@@ -155,17 +174,30 @@ export class AdvanceBatch {
   }
 
   /** Notes the task of a line, or cancels it if the line ended while it was being accepted: nobody would see its image. */
-  private async keep(batch: Batch, line: ClaimedLine, taskId: string): Promise<void> {
-    if (await this.steps.submitted(batch.id, line, taskId)) return;
-    await this.cancelTask.cancel(allTasksOf(batch.accountId), taskId);
+  private async keep(
+    batch: Batch,
+    line: ClaimedLine,
+    task: { readonly taskId: string; readonly format?: LineFormat },
+  ): Promise<void> {
+    if (await this.steps.submitted(batch.id, line, task)) return;
+    await this.cancelTask.cancel(allTasksOf(batch.accountId), task.taskId);
+  }
+
+  /** Undefined if its key may make no requests any more: then its lines have ended. */
+  private async admitted(batch: Batch, scope: 'images' | 'chat'): Promise<Caller | undefined> {
+    const caller = await this.callerOf(batch, scope);
+    if (!(caller instanceof AppError)) return caller;
+    if (caller.status >= 500) throw caller;
+    await this.endUnsubmitted(batch, refusalOf(caller, newRequestId()));
+    return undefined;
   }
 
   /** Whoever the key's requests count for now, or why it may make none. */
-  private async callerOf({ apiKeyId }: Batch): Promise<Caller | AppError> {
+  private async callerOf({ apiKeyId, orderedBy }: Batch, scope: 'images' | 'chat'): Promise<Caller | AppError> {
     try {
       const caller = await this.keys.callerOf(apiKeyId);
-      assertScope(caller, 'images');
-      return caller;
+      assertScope(caller, scope);
+      return orderedBy === null ? caller : { ...caller, personId: orderedBy };
     } catch (error) {
       if (error instanceof AppError) return error;
       throw error;
@@ -189,7 +221,7 @@ export class AdvanceBatch {
     for (const line of await this.steps.claimed(batch.id)) {
       const taskId = await this.tasks.ofKey(batch.accountId, lineKey(batch, line));
       if (taskId === undefined) ends.push({ line: line.line, taskId: null, outcome });
-      else await this.keep(batch, line, taskId);
+      else await this.keep(batch, line, { taskId });
     }
     await this.steps.end(batch.id, ends);
   }
@@ -200,6 +232,11 @@ function pauseAfter(submissions: readonly Submission[]): number {
   const refused = submissions.flatMap((one) => ('retryMs' in one ? [one] : []));
   const waiting = refused.length < submissions.length ? refused.filter(({ hasNoTask }) => !hasNoTask) : refused;
   return Math.max(refused.length === 0 ? NOW : LOOK_EVERY_MS, ...waiting.map(({ retryMs }) => retryMs));
+}
+
+/** What the ledger has for an ended task; nothing if its price is not known. */
+function spentOn({ status, cost }: Task): number {
+  return status === 'failed' ? 0 : (cost?.settled ?? cost?.reserved ?? 0);
 }
 
 /** Others came first until its deadline, which is no answer to its line. */

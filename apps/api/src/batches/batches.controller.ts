@@ -2,12 +2,12 @@ import { Body, Controller, Get, Header, HttpCode, Param, Post, Query } from '@ne
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import { BatchRepository } from '#batches/batch.repository.js';
-import { WINDOW_MS, type Batch } from '#batches/batch.js';
+import { hasChats, WINDOW_MS, type Batch } from '#batches/batch.js';
 import { AppError } from '#contract/app-error.js';
 import type { BatchList, BatchView } from '#contract/batch-view.js';
 import { newBatchId } from '#tasks/row/task-id.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
-import type { Caller as CallerType } from '../auth/caller.js';
+import { assertScope, type Caller as CallerType } from '../auth/caller.js';
 import { Caller } from '../auth/caller.decorator.js';
 import { IdParam } from '../common/params.js';
 import { DescribeBatch, DescribeBatchCancel, DescribeBatches, DescribeNewBatch } from './batches.openapi.js';
@@ -36,6 +36,7 @@ export class BatchesController {
   @DescribeNewBatch()
   async create(@Caller() caller: CallerType, @Body() body: BatchBody): Promise<BatchView> {
     const { input_file_id: inputFileId, endpoint, metadata, output_expires_after: kept } = body;
+    if (hasChats(body)) assertScope(caller, 'chat');
     const resultsKept = kept ? keptSeconds(kept, 'output_expires_after') : DEFAULT_KEPT_SECONDS;
     await this.assertInput(caller, inputFileId);
     const { accountId, keyId: apiKeyId } = caller;

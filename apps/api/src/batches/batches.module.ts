@@ -13,8 +13,11 @@ import { AdvanceBatch } from './advance-batch.js';
 import { BatchFilesController } from './batch-files.controller.js';
 import { BatchRoom } from './batch-room.js';
 import { BatchesController } from './batches.controller.js';
+import { CallChats } from './call-chats.js';
+import { DownloadResults } from './download-results.js';
 import { KeepFile } from './keep-file.js';
 import { RunBatches } from './run-batches.js';
+import { SendFile } from './send-file.js';
 import { SubmitLine } from './submit-line.js';
 import { WriteResults } from './write-results.js';
 
@@ -33,6 +36,17 @@ import { WriteResults } from './write-results.js';
     UploadRowsModule,
   ],
   controllers: [BatchFilesController, BatchesController],
-  providers: [AdvanceBatch, BatchRoom, KeepFile, RunBatches, SubmitLine, WriteResults],
+  providers: [
+    AdvanceBatch,
+    BatchRoom,
+    CallChats,
+    DownloadResults,
+    KeepFile,
+    RunBatches,
+    SendFile,
+    SubmitLine,
+    WriteResults,
+  ],
+  exports: [KeepFile, RunBatches, SendFile],
 })
 export class BatchesModule {}

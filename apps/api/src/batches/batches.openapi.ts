@@ -75,7 +75,7 @@ export function DescribeFileContent(): MethodDecorator {
     ApiOperation({
       operationId: 'getFileContent',
       summary: 'Download a file of a batch',
-      description: 'One JSON object per line.',
+      description: 'One JSON object per line. Results have the images that their lines return as base64.',
     }),
     FileIdParam(),
     ApiResponse({
@@ -112,7 +112,7 @@ export function DescribeNewBatch(): MethodDecorator {
       summary: 'Run the requests of a file',
       description:
         'Each line is `{"custom_id", "method": "POST", "url", "body"}`, and becomes one task behind the other requests of its account. ' +
-        'Images are returned as links.',
+        'Images are returned as `response_format` of the line says; base64 is put in when the results are downloaded.',
     }),
     ApiResponse({ status: 200, type: BatchView, headers }),
     DescribeErrors(400, 409, 413, 415, 429),

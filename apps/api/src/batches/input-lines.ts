@@ -1,20 +1,11 @@
 import { MAX_LINES, type BatchLine, type BatchProblem } from '#batches/batch.js';
+import { rawLines, type RawLine } from './raw-lines.js';
 
 /** Most bytes of a line, as of any request without images in it. */
 const MAX_LINE_BYTES = 1_048_576;
 const MAX_CUSTOM_ID = 256;
 /** Most problems that a refused file is told. */
 const MAX_PROBLEMS = 20;
-const NEWLINE = 0x0a;
-
-/** A line of a file, without its end; `text` is undefined if it is too long. */
-interface RawLine {
-  /** From 1. */
-  readonly line: number;
-  readonly position: number;
-  readonly bytes: number;
-  readonly text: Buffer | undefined;
-}
 
 /** What a file contains: lines that are valid so far, in order, or why it is refused. */
 type FileContent = { readonly line: BatchLine } | { readonly problem: BatchProblem };
@@ -26,7 +17,7 @@ type FileContent = { readonly line: BatchLine } | { readonly problem: BatchProbl
 export async function* readInput(pieces: AsyncIterable<Buffer>, endpoint: string): AsyncGenerator<FileContent> {
   const ids = new Set<string>();
   let problems = 0;
-  for await (const raw of rawLines(pieces)) {
+  for await (const raw of rawLines(pieces, MAX_LINE_BYTES)) {
     if (isBlank(raw)) continue;
     const found = ids.size >= MAX_LINES ? tooManyLines() : checked(raw, endpoint, ids);
     if ('customId' in found) {
@@ -43,37 +34,6 @@ export async function* readInput(pieces: AsyncIterable<Buffer>, endpoint: string
 /** The body of the request in a line that was checked before. */
 export function bodyOf(text: Buffer): object {
   return (valueOf(text) as { readonly body: object }).body;
-}
-
-async function* rawLines(pieces: AsyncIterable<Buffer>): AsyncGenerator<RawLine> {
-  let line = 1;
-  let position = 0;
-  let parts: Buffer[] = [];
-  let bytes = 0;
-  const take = (part: Buffer): void => {
-    bytes += part.length;
-    if (bytes <= MAX_LINE_BYTES) parts.push(part);
-    else parts = [];
-  };
-  const end = (): RawLine => {
-    const text = bytes <= MAX_LINE_BYTES ? Buffer.concat(parts) : undefined;
-    return { line, position, bytes, text };
-  };
-  for await (const piece of pieces) {
-    let from = 0;
-    for (let at = piece.indexOf(NEWLINE); at >= 0; at = piece.indexOf(NEWLINE, from)) {
-      take(piece.subarray(from, at));
-      yield end();
-      from = at + 1;
-      position += bytes + 1;
-      line++;
-      parts = [];
-      bytes = 0;
-    }
-    // A copy: the piece's memory may be used again.
-    take(Buffer.from(piece.subarray(from)));
-  }
-  if (bytes > 0) yield end();
 }
 
 function isBlank({ text }: RawLine): boolean {

@@ -11,6 +11,7 @@ import { UploadRepository, type StoredFile } from '#uploads/upload.repository.js
 import { callerOf } from '../auth/caller.js';
 import { formsOnly } from '../common/fastify/accept-bodies.js';
 import { BodyMemory, BodyReservation } from '../common/fastify/body-memory.js';
+import { discardRest } from '../common/request-stream.js';
 import { sourceOf } from '../common/source-of.js';
 import { UploadsConfig } from '../common/uploads.config.js';
 import { FILE_PART, readUploadForm } from '../uploads/upload-form.js';
@@ -34,11 +35,6 @@ export class KeepFile {
     private readonly memory: BodyMemory,
   ) {}
 
-  /** Throws AppError `upload_quota_exceeded` or `server_is_overloaded` before a file is sent in vain. */
-  async assertRoom(accountId: string): Promise<void> {
-    await this.uploads.assertRoom(accountId, this.config);
-  }
-
   /**
    * The file, and the names of ignored parts. `signal` aborts when the caller disconnects. Throws AppError, and then
    * leaves nothing behind.
@@ -48,6 +44,11 @@ export class KeepFile {
     signal: AbortSignal,
   ): Promise<{ readonly file: StoredFile; readonly ignored: readonly string[] }> {
     const { accountId, keyId: apiKeyId } = callerOf(request);
+    // Before a file is sent in vain.
+    await this.uploads.assertRoom(accountId, this.config).catch((error: unknown) => {
+      discardRest(request.raw);
+      throw error;
+    });
     if (!/^multipart\/form-data\b/i.test(request.headers['content-type'] ?? '')) throw formsOnly();
     const id = newFileId();
     const key = uploadKey(id);

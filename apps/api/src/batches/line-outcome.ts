@@ -1,4 +1,4 @@
-import type { LineOutcome } from '#batches/batch.js';
+import type { LineFormat, LineOutcome } from '#batches/batch.js';
 import type { TaskLinks } from '#answers/task-links.js';
 import type { AppError } from '#contract/app-error.js';
 import { imageResponse } from '#contract/image-response.js';
@@ -21,6 +21,16 @@ export const TASK_GONE: LineOutcome = {
   error: { code: 'task_not_found', message: 'The task of this request was deleted.' },
 };
 
+/** A chat whose process ended, or lost its lease, while a provider was working on it. */
+export const IN_DOUBT: LineOutcome = {
+  response: null,
+  error: {
+    code: 'interrupted',
+    message:
+      'The process that sent this request ended before the response. It may have been answered and charged, so it is not sent again.',
+  },
+};
+
 /** The response to a request that was refused. */
 export function refusalOf(error: AppError, requestId: string): LineOutcome {
   return {
@@ -29,11 +39,16 @@ export function refusalOf(error: AppError, requestId: string): LineOutcome {
   };
 }
 
-/** The response that the caller of an ended task would have got, with links. */
-export function outcomeOf(task: Task, links: TaskLinks): LineOutcome {
+/** The response that the caller of an ended task would have got; its base64 is put in when it is downloaded. */
+export function outcomeOf(task: Task, format: LineFormat, links: TaskLinks): LineOutcome {
   const [first, ...others] = task.images ?? [];
   if (task.status !== 'completed' || first === undefined) return refusalOf(failureOf(task), task.requestId);
-  const data = [first, ...others].map((image) => ({ url: links.linkTo(task, image).url ?? '' }));
-  const body = imageResponse(task, first, data);
-  return { response: { status_code: 200, request_id: task.requestId, body }, error: null };
+  const images = [first, ...others];
+  const data = images.map((image) => ({
+    ...(format === 'b64_json' ? {} : { url: links.linkTo(task, image).url ?? '' }),
+    ...(format === 'url' ? {} : { b64_json: '' }),
+  }));
+  const response = { status_code: 200, request_id: task.requestId, body: imageResponse(task, first, data) };
+  if (format === 'url') return { response, error: null };
+  return { response, error: null, images: images.map(({ key, bytes }) => ({ key, bytes })) };
 }

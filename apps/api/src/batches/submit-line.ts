@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Batch, ClaimedLine, LineOutcome } from '#batches/batch.js';
+import type { Batch, ClaimedLine, LineFormat, LineOutcome } from '#batches/batch.js';
 import { isDatabaseUnavailable } from '#database/database-errors.js';
 import { StorageError, type ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
@@ -28,7 +28,8 @@ interface RefusedForNow {
 }
 
 /** What became of a line: a task, the response that it was refused with, or neither yet. */
-export type Submission = { readonly taskId: string } | { readonly outcome: LineOutcome } | RefusedForNow;
+export type Submission =
+  { readonly taskId: string; readonly format: LineFormat } | { readonly outcome: LineOutcome } | RefusedForNow;
 
 /** Sends one line of a batch through the same acceptance as a request over HTTP. */
 @Injectable()
@@ -51,7 +52,8 @@ export class SubmitLine {
       const action = batch.endpoint === '/v1/images/edits' ? 'edit' : 'generation';
       const mark = { kind: 'keyed', key: lineKey(batch, line) } as const;
       const ask = () => readFiled({ action, body, mark, requestId, batchId: batch.id });
-      return { taskId: (await this.accept.accept(ask, caller, call)).task.id };
+      const { task, format } = await this.accept.accept(ask, caller, call);
+      return { taskId: task.id, format };
     } catch (error) {
       return this.refused(error, requestId);
     }

@@ -73,5 +73,10 @@ export class WriteResults {
 
 function textOf(batchId: string, { line, customId, outcome }: EndedLine): string {
   const id = `batch_req_${batchId.slice('batch_'.length)}_${line}`;
-  return `${JSON.stringify({ id, custom_id: customId, ...outcome })}\n`;
+  const { response } = outcome;
+  if (typeof response?.body !== 'string') return `${JSON.stringify({ id, custom_id: customId, ...outcome })}\n`;
+  // As its provider wrote it: numbers keep their digits.
+  const { status_code: status, request_id: requestId, body } = response;
+  const head = JSON.stringify({ id, custom_id: customId, response: { status_code: status, request_id: requestId } });
+  return `${head.slice(0, -2)},"body":${body}},"error":null}\n`;
 }

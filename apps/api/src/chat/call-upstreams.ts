@@ -102,7 +102,7 @@ interface Uncalled {
 export type Called = Answered | Refused | Unanswered;
 
 /** What came of a chat: of the call that decided it, or of the last one. */
-type Outcome = Called | Uncalled;
+export type Outcome = Called | Uncalled;
 
 /** Calls one provider after the other for a chat, as long as nothing can have been generated. */
 @Injectable()

@@ -2,6 +2,8 @@ import { Controller, Post, Req, Res } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AppError } from '#contract/app-error.js';
+import { callerOf, type Caller } from '../auth/caller.js';
 import { assertChatQuery } from '../images/image-query.js';
 import { AdmitChat } from './admit-chat.js';
 import { readChatRequest } from './chat-request.js';
@@ -26,7 +28,17 @@ export class ChatController {
     assertChatQuery(request);
     const chat = readChatRequest(request.body);
     const named = this.chats.modelOf(request, chat);
-    if (named.model.kind === 'image') return this.images.draw(request, reply, chat);
+    if (named.model.kind === 'image') {
+      assertNoLine(callerOf(request));
+      return this.images.draw(request, reply, chat);
+    }
     await this.chats.pass(request, reply, chat, named);
   }
+}
+
+/** Throws AppError `invalid_value`: an image has a task, and its line in a batch is sent as a generation. */
+function assertNoLine({ line }: Caller): void {
+  if (line === undefined) return;
+  const text = 'This is an image model: send its lines in a batch of /v1/images/generations.';
+  throw new AppError('invalid_value', text, { param: 'model' });
 }

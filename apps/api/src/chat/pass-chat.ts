@@ -4,11 +4,12 @@ import type { Catalog, ModelEntry } from '#catalog/catalog.js';
 import type { ChatResponse } from '#providers/chat/chat-provider.js';
 import { serverId } from '#providers/provider-entry.js';
 import { Logger } from '#telemetry/logger.js';
-import { callerOf, taskOwnerOf, type TaskOwner } from '../auth/caller.js';
+import { turnTakerOf } from '#tasks/row/batch-turns.js';
+import { callerOf, taskOwnerOf, type Caller, type TaskOwner } from '../auth/caller.js';
 import { Draining } from '../common/draining.js';
 import type { BodyReservation } from '../common/fastify/body-memory.js';
 import { RESPONSES } from './chat-api.js';
-import { CallUpstreams, type ChatToSend, type PassedOn, type UpstreamCall } from './call-upstreams.js';
+import { CallUpstreams, type ChatToSend, type Outcome, type PassedOn, type UpstreamCall } from './call-upstreams.js';
 import { attemptsAt, type Attempt, type HoldingServer } from './chat-plan.js';
 import { estimatedInput } from './chat-estimate.js';
 import { bodyFor, valueFor, type ChatRequest } from './chat-request.js';
@@ -16,7 +17,7 @@ import { ChatUsageLog } from './chat-usage-log.js';
 import { usageRow, type ChatPrices } from './chat-usage-row.js';
 import { relayAnswer, type Relaying } from './relay-answer.js';
 import { ResponseLog } from './response-log.js';
-import { sendRefusal } from './upstream-refusal.js';
+import { mayAskAnother, sendRefusal } from './upstream-refusal.js';
 import { WatchChat } from './watch-chat.js';
 
 /** The model that serves a chat, and its prices. */
@@ -69,7 +70,8 @@ export class PassChat {
 
   /** Throws AppError while nothing has been sent; if the response breaks later, closes the connection. */
   async pass(request: FastifyRequest, reply: FastifyReply, chat: ChatRequest, service: ChatService): Promise<void> {
-    const caller = taskOwnerOf(callerOf(request));
+    const { line } = callerOf(request);
+    const caller = ownerOf(callerOf(request));
     const mayReadOn = Boolean(service.prices) && chat.bytes.length <= MAX_KEPT_BYTES;
     await this.watch.during(request, reply, mayReadOn, async (signals) => {
       const call = callFor(chat, service, callerOf(request).region);
@@ -77,6 +79,7 @@ export class PassChat {
       const outcome = await this.upstreams.call(active, (answer, attempt) =>
         this.passOn(reply, active, answer, attempt),
       );
+      if (line !== undefined && mayBeBought(outcome)) line.mayBeBought = true;
       if (outcome.kind === 'uncalled') service.unused();
       else this.usage.record(usageRow(request, reply, active, outcome));
       if (outcome.kind === 'refused') sendRefusal(outcome.refusal, request, reply);
@@ -163,6 +166,18 @@ export class PassChat {
     this.logger.warn('chat.broken', { requestId, provider: serverId(provider), error });
     return { ...relayed, firstByteMs, end: 'broken' };
   }
+}
+
+/** Lines of batches take the turns of their account's batches, behind all its keys. */
+function ownerOf(caller: Caller): TaskOwner {
+  const owner = taskOwnerOf(caller);
+  return caller.line === undefined ? owner : { ...owner, ...turnTakerOf({ ...owner, batchId: caller.line.batchId }) };
+}
+
+/** Whether a provider has answered, or may have. */
+function mayBeBought(outcome: Outcome): boolean {
+  if (outcome.kind === 'refused') return !mayAskAnother(outcome.refusal);
+  return outcome.kind === 'answered' || (outcome.kind === 'unanswered' && outcome.isUnclear);
 }
 
 function callFor(chat: ChatRequest, { model, catalog, holder }: ChatService, region: string | undefined): UpstreamCall {

@@ -10,8 +10,8 @@ export interface Passage {
 export type Room = (bytes: number) => Buffer;
 
 interface BodyMaker {
-  /** Exact length of the body, in bytes. */
-  readonly length: number;
+  /** Exact length of the body, in bytes; absent: not known before its end. */
+  readonly length?: number;
   readonly passage: Passage;
   /** Yields the pieces, each in a room of its own or in memory that does not change. */
   readonly make: (room: Room) => AsyncGenerator<Buffer, void>;
@@ -27,7 +27,7 @@ interface BodyMaker {
  */
 export function pacedBody({ length, passage, make, close }: BodyMaker): Readable {
   let buffer = Buffer.alloc(0);
-  let left = length;
+  let left = length ?? Infinity;
   const body = new Readable({
     // Nothing is made ahead of what the caller reads.
     highWaterMark: 0,

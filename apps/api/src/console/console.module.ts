@@ -3,6 +3,7 @@ import { AccountsModule } from '#accounts/accounts.module.js';
 import { AuthModule } from '../auth/auth.module.js';
 import { EndUsersModule } from './end-users/end-users.module.js';
 import { ApprovalsModule } from './approvals/approvals.module.js';
+import { ConsoleBatchesModule } from './batches/batches.module.js';
 import { KeysModule } from './keys/keys.module.js';
 import { ConsoleNotificationsModule } from './notifications/notifications.module.js';
 import { OperationsModule } from './operations/operations.module.js';
@@ -25,6 +26,7 @@ import { UsageModule } from './usage/usage.module.js';
     ConsoleTasksModule,
     ApprovalsModule,
     EndUsersModule,
+    ConsoleBatchesModule,
     RefusalsModule,
     UsageModule,
     OperationsModule,

@@ -20,6 +20,13 @@ const TURN_MS = 5_000;
 /** Seconds after which a rejected caller may retry. */
 const RETRY_AFTER = 2;
 
+/** Objects that are read one after the other for one response. */
+export interface SeriesOfReads {
+  /** Closes the object before. */
+  readonly open: (key: string, range?: ByteRange) => Promise<StoredObject>;
+  readonly leave: () => void;
+}
+
 /**
  * Opens images for links, whose callers are unknown. Each holds a connection to the store until it has been read, so
  * their number and their time are limited. Files on disk have no connections to run out of.
@@ -44,19 +51,50 @@ export class LinkReads {
    * `concurrency_limit_exceeded` or `server_is_overloaded`.
    */
   async read(key: string, reply: FastifyReply, range?: ByteRange): Promise<StoredObject> {
-    const leave = await this.places.waitForOwn(networkOf(reply.request.ip), closing(reply));
+    const leave = await this.place(reply);
     try {
-      const stored = await this.store.open(key, range && { range });
-      const timer = this.limitTime(stored.bytes, reply);
-      stored.stream.once('close', () => {
-        clearTimeout(timer);
-        leave();
-      });
+      const stored = await this.open(key, reply, range);
+      stored.stream.once('close', leave);
       return stored;
     } catch (error) {
       leave();
       throw error;
     }
+  }
+
+  /**
+   * For a response made of several objects, of which one is open at a time: it keeps one place until `leave`. Throws
+   * AppError like `read`; `open` of what it returns throws ObjectNotFound or StorageError.
+   */
+  async series(reply: FastifyReply): Promise<SeriesOfReads> {
+    const leavePlace = await this.place(reply);
+    let left = false;
+    let current: StoredObject | undefined;
+    const leave = (): void => {
+      if (left) return;
+      left = true;
+      current?.stream.destroy();
+      leavePlace();
+    };
+    const open = async (key: string, range?: ByteRange): Promise<StoredObject> => {
+      current?.stream.destroy();
+      current = await this.open(key, reply, range);
+      if (!left) return current;
+      current.stream.destroy();
+      throw new Error('the download has ended');
+    };
+    return { open, leave };
+  }
+
+  private place(reply: FastifyReply): Promise<() => void> {
+    return this.places.waitForOwn(networkOf(reply.request.ip), closing(reply));
+  }
+
+  private async open(key: string, reply: FastifyReply, range?: ByteRange): Promise<StoredObject> {
+    const stored = await this.store.open(key, range && { range });
+    const timer = this.limitTime(stored.bytes, reply);
+    stored.stream.once('close', () => clearTimeout(timer));
+    return stored;
   }
 
   private limitTime(bytes: number, reply: FastifyReply): NodeJS.Timeout {

@@ -300,8 +300,8 @@ function streamsInBase64({ asked: { fields } }: Draft): void {
   throw invalid('response_format', 'response_format must be b64_json if stream is true.');
 }
 
-function tasksInLinks({ asked: { fields, asksForTask } }: Draft): void {
-  if (!asksForTask || fields.response_format !== 'b64_json') return;
+function tasksInLinks({ asked: { fields, asksForTask, batchId } }: Draft): void {
+  if (!asksForTask || batchId !== undefined || fields.response_format !== 'b64_json') return;
   throw invalid('response_format', 'response_format must be url: tasks return links.');
 }
 

@@ -113,11 +113,12 @@ async function* allPieces(
   for (const [index, text] of texts.entries()) {
     yield text;
     const image = images[index];
-    if (image !== undefined) yield* encoded(image, room);
+    if (image !== undefined) yield* base64Pieces(image, room);
   }
 }
 
-async function* encoded(image: OpenedImage, room: Room): AsyncGenerator<Buffer> {
+/** An image as base64. Throws when it is shorter than it says. */
+export async function* base64Pieces(image: Pick<OpenedImage, 'bytes' | 'read'>, room: Room): AsyncGenerator<Buffer> {
   const bytes = Buffer.allocUnsafeSlow(Math.min(READ_BYTES, image.bytes));
   for (let left = image.bytes; left > 0;) {
     const wanted = Math.min(left, bytes.length);

@@ -91,7 +91,7 @@ export interface FiledRequest {
   readonly batchId: string;
 }
 
-/** Reads a request that came in a file. Its answer has links, as a task's has. Throws AppError like those of HTTP. */
+/** Reads a request that came in a file. Throws AppError like those of HTTP. */
 export function readFiled({ action, body, ...sent }: FiledRequest): Asked {
   const requestClass = action === 'edit' ? ImageEditRequest : ImageGenerationRequest;
   const read = readJson(requestClass, body);

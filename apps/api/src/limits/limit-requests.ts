@@ -153,6 +153,8 @@ export function limitRequests(
       }
       request.caller = await consoleCaller(session);
     }
+    // A line of a batch counted with its batch.
+    if (request.caller?.line !== undefined) return;
     if (kind !== undefined && request.caller !== undefined) await limits.admit(kind, request.caller, reply);
   };
   server.addHook('onRequest', (request, reply, done) => {

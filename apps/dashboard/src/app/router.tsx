@@ -135,6 +135,16 @@ const endUsers = createRoute({
   path: 'end-users',
   component: lazyRouteComponent(() => import('../pages/end-users/end-users.tsx'), 'EndUsersPage'),
 });
+const batches = createRoute({
+  getParentRoute: () => inside,
+  path: 'batches',
+  component: lazyRouteComponent(() => import('../pages/batches/batches.tsx'), 'BatchesPage'),
+});
+const batch = createRoute({
+  getParentRoute: () => inside,
+  path: 'batches/$id',
+  component: lazyRouteComponent(() => import('../pages/batches/batch.tsx'), 'BatchPage'),
+});
 const task = createRoute({
   getParentRoute: () => inside,
   path: 'tasks/$id',
@@ -251,6 +261,8 @@ export const router = createRouter({
       refused,
       approvals,
       endUsers,
+      batches,
+      batch,
       task,
       usage,
       webhooks,

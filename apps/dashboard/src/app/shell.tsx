@@ -34,6 +34,7 @@ import {
   IconPhoto,
   IconServer,
   IconUserShield,
+  IconStack2,
   IconUsers,
   IconWebhook,
 } from '@tabler/icons-react';
@@ -55,6 +56,7 @@ const GROUPS: readonly PageGroup[] = [
       { to: '/playground', needs: 'tasks.create', label: 'Playground', icon: <IconPhoto size={18} /> },
       { to: '/gallery', needs: 'tasks.read', label: 'Gallery', icon: <IconLibraryPhoto size={18} /> },
       { to: '/tasks', needs: 'tasks.read', label: 'Tasks', icon: <IconList size={18} /> },
+      { to: '/batches', needs: 'tasks.read', label: 'Batches', icon: <IconStack2 size={18} /> },
       {
         to: '/approvals',
         needs: 'tasks.approve',

@@ -11,7 +11,7 @@ export class BatchBody {
   @TextField({ notEmpty: true, maxLength: 64, description: 'ID of a file with purpose `batch`.' })
   readonly input_file_id!: string;
 
-  @ChoiceField(BATCH_ENDPOINTS, { description: 'The `url` of every line. Chats are not supported.' })
+  @ChoiceField(BATCH_ENDPOINTS, { description: 'The `url` of every line.' })
   readonly endpoint!: BatchEndpoint;
 
   @ChoiceField(['24h'])
