@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { REGION_HEADER, REGION_NAME } from '#contract/region.js';
 import type { ApiKeyCache } from './api-key-cache.js';
-import { assertScope, type Caller } from './caller.js';
+import { assertScope, KeyRefused, type Caller } from './caller.js';
 
 /**
  * Authenticates every request by its matched route, before its body is read. A route must be marked as public; every
@@ -45,7 +45,9 @@ function pinOf({ headers }: FastifyRequest, { region }: Caller): string | undefi
 }
 
 function admit(request: FastifyRequest, caller: Caller, keys: ApiKeyCache): void {
-  const { scope } = request.routeOptions.config;
+  const { scope, accessTokens } = request.routeOptions.config;
+  // They are for these routes alone (RFC 8707), whatever the key of the client may be used for.
+  if (caller.withToken === true && accessTokens !== true) throw new KeyRefused(caller, 'invalid_api_key');
   // Before anything refuses it, so that refusals are counted for their key.
   request.caller = caller;
   if (scope !== 'any') assertScope(caller, scope);

@@ -74,6 +74,8 @@ export interface Caller extends TaskScope {
   readonly endUsers?: EndUserMode;
   /** Tags of all its requests; absent: none. */
   readonly tags?: readonly string[];
+  /** Whether it sent the access token of an OAuth client, which few routes accept. */
+  readonly withToken?: boolean;
   /** The console user; absent for requests with an API key. */
   readonly personId?: string;
   /** Whether the key or its account has a budget. */

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AccountsModule } from '#accounts/accounts.module.js';
 import { AuthModule } from '../auth/auth.module.js';
+import { AuthorizationsModule } from './authorizations/authorizations.module.js';
 import { ApprovalsModule } from './approvals/approvals.module.js';
 import { KeysModule } from './keys/keys.module.js';
 import { ConsoleNotificationsModule } from './notifications/notifications.module.js';
@@ -20,6 +21,7 @@ import { UsageModule } from './usage/usage.module.js';
     AuthModule,
     SignInModule,
     KeysModule,
+    AuthorizationsModule,
     PlaygroundModule,
     ConsoleTasksModule,
     ApprovalsModule,
