@@ -50,8 +50,8 @@ function Question({ asked, request }: QuestionProps) {
             It is listed with your keys, where you can limit it by models, see what it spends, and revoke it.
           </List.Item>
         </List>
-        <Text size="sm" c="dimmed">
-          You are sent to {request.returns_to} afterwards.
+        <Text size="sm">
+          You are sent to <strong>{request.returns_to}</strong> afterwards.
         </Text>
         {agree.error !== null && <Trouble error={agree.error} doing="Could not authorize the client" />}
         <Group>
