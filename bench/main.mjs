@@ -16,6 +16,7 @@ const NAMES = [
   'polls',
   'chat',
   'responses',
+  'agent-handles',
   'waiting-callers',
   'many-callers',
   'large-results',

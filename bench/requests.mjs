@@ -20,3 +20,26 @@ export function generation(apiKey, { asynchronous = false, ...fields } = {}) {
 export function poll(apiKey, taskId) {
   return requestText({ method: 'GET', path: `/v1/tasks/${taskId}`, apiKey });
 }
+
+/** An order of an MCP client that knows the Tasks extension. */
+export function toolCall(apiKey) {
+  const name = 'generate_image';
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': { extensions: { 'io.modelcontextprotocol/tasks': {} } },
+  };
+  const params = { name, arguments: { prompt: PROMPT, size: 'auto' }, _meta: meta };
+  return requestText({
+    method: 'POST',
+    path: '/mcp',
+    apiKey,
+    headers: {
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': name,
+    },
+    body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
+  });
+}

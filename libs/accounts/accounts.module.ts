@@ -5,6 +5,7 @@ import { SecretsConfig } from '#secrets/secrets.config.js';
 import { AccountStore } from './account-store.js';
 import { ApiKeyRepository } from './api-key.repository.js';
 import { AuditLog } from './audit-log.js';
+import { ClientTokens } from './client-tokens.js';
 import { EndUserSecrets } from './end-user-secrets.js';
 import { FindKey } from './find-key.js';
 import { PasswordHashLimiter } from './password-hash-limiter.js';
@@ -24,6 +25,7 @@ const parts = [
   AccountStore,
   ApiKeyRepository,
   NewKeyRepository,
+  ClientTokens,
   FindKey,
   EndUserSecrets,
   TaskRights,

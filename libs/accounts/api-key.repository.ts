@@ -148,6 +148,7 @@ function shown(row: ApiKey, makers: readonly { id: string; name: string }[]): Ap
     revokedAt,
     lastUsedAt,
     replacedBy,
+    oauthClient: row.oauthClient,
     expiresAt,
     models,
     allowPixelSize,

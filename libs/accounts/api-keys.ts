@@ -78,6 +78,8 @@ export interface ApiKeyRow extends ApiKeySettings {
   readonly madeBy: KeyMaker | null;
   /** Id of the key that replaced it by rotation. */
   readonly replacedBy: string | null;
+  /** What a client calls itself that its user has authorized; null = a key with a secret. */
+  readonly oauthClient: string | null;
 }
 
 /** A key to create. */

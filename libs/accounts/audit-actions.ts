@@ -99,6 +99,7 @@ export const AUDIT_ACTIONS = {
   'key.created': { kind: 'keys', sentence: ({ name }) => `created the key ${name}` },
   'key.changed': { kind: 'keys', sentence: keyChange },
   'key.rotated': { kind: 'keys', sentence: (told) => `rotated the key ${told.name}${overlap(told)}` },
+  'key.authorized': { kind: 'keys', sentence: ({ name }) => `authorized the client ${name}` },
   'key.revoked': { kind: 'keys', sentence: ({ name }) => `revoked the key ${name}` },
   'task.made': {
     kind: 'tasks',

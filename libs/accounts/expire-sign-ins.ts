@@ -6,8 +6,8 @@ import { idleSince } from './session-store.js';
 const BATCH = 1_000;
 
 /**
- * Removes expired one-time links (used or not), expired sessions, and used passkey challenges that have expired. What
- * they led to is in the audit log.
+ * Removes expired one-time links (used or not), expired sessions, used passkey challenges and tokens of clients that have
+ * expired. What they led to is in the audit log.
  */
 @Injectable()
 export class ExpireSignIns {
@@ -27,8 +27,9 @@ export class ExpireSignIns {
     const over = await session.findFirst({ ...expired, select: { expiresAt: true } });
     const left = await session.findFirst({ ...unused, select: { lastSeenAt: true } });
     const challenge = await usedPasskeyChallenge.findFirst({ ...expired, select: { expiresAt: true } });
+    const token = await this.prisma.oAuthToken.findFirst({ ...expired, select: { expiresAt: true } });
     const idleMs = now.getTime() - idle.getTime();
-    const times = [link, over, challenge].flatMap((row) => row?.expiresAt.getTime() ?? []);
+    const times = [link, over, challenge, token].flatMap((row) => row?.expiresAt.getTime() ?? []);
     if (left !== null) times.push(left.lastSeenAt.getTime() + idleMs);
     return times.length === 0 ? undefined : new Date(Math.min(...times));
   }
@@ -44,6 +45,18 @@ export class ExpireSignIns {
     await this.removeAll('challenges', () =>
       usedPasskeyChallenge.deleteMany({ where: { expiresAt: { lte: new Date() } }, limit: BATCH }),
     );
+    await this.removeAll('client_tokens', () =>
+      this.prisma.oAuthToken.deleteMany({ where: { expiresAt: { lte: new Date() } }, limit: BATCH }),
+    );
+    await this.endForgottenClients();
+  }
+
+  /** The key of a client that has no token left never works again. */
+  private async endForgottenClients(): Promise<void> {
+    await this.prisma.apiKey.updateMany({
+      where: { oauthClient: { not: null }, revokedAt: null, oauthTokens: { none: {} } },
+      data: { revokedAt: new Date() },
+    });
   }
 
   /** A range of one index: a condition on both times, or a limit, would read the whole table. */

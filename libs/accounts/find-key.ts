@@ -3,6 +3,7 @@ import { PrismaService } from '#database/prisma.service.js';
 import { secretIdOf } from '#secrets/sealed-text.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
 import { touchKeys } from './accounts.sql.js';
+import { ClientTokens, isAccessToken } from './client-tokens.js';
 import { keyHashes, renewHash } from './key-hashes.js';
 
 /** Finds the key that a request sent, and records that it was used. ApiKeyCache (`auth` of the API) caches the result. */
@@ -11,13 +12,15 @@ export class FindKey {
   constructor(
     private readonly prisma: PrismaService,
     private readonly secrets: SecretsConfig,
+    private readonly clients: ClientTokens,
   ) {}
 
   /**
-   * The row of a key, with its account; undefined when there is none. The hash may still use the previous SECRET_KEY:
+   * The row of a key, or of that of an access token, with its account; undefined when there is none. The hash may still use the previous SECRET_KEY:
    * the key works with either, and its hash is then renewed.
    */
   async byText(key: string) {
+    if (isAccessToken(key)) return await this.clients.keyOf(key);
     const hashes = keyHashes(this.secrets, key);
     const rows = await this.prisma.apiKey.findMany({ where: { hash: { in: hashes } }, include: { account: true } });
     const current = rows.find(({ hash }) => hashes[0] !== undefined && Buffer.compare(hash, hashes[0]) === 0);

@@ -19,7 +19,16 @@ interface CreatedKey {
   readonly prefix: string;
 }
 
-/** Creates API keys: of users and commands, in place of an older one, at setup, and hidden ones. */
+/** The key of a client that a person has authorized. */
+interface ClientKey {
+  readonly accountId: string;
+  readonly personId: string;
+  /** What the client calls itself. */
+  readonly client: string;
+  readonly like?: string | undefined;
+}
+
+/** Creates API keys: of users, commands and authorized clients, in place of an older one, at setup, and hidden ones. */
 @Injectable()
 export class NewKeyRepository {
   constructor(
@@ -47,19 +56,47 @@ export class NewKeyRepository {
    * The key that the old one had replaced ends at once, so there are never more than two.
    */
   async rotate(transaction: Transaction, id: string, end: Date): Promise<CreatedKey> {
-    const old = await transaction.apiKey.findUniqueOrThrow({ where: { id } });
-    // All other columns are settings, and so is a new one until it is named here.
-    const { id: _id, prefix: _prefix, hash: _hash, secretId: _secretId, ...state } = old;
-    const { createdAt: _created, lastUsedAt: _lastUsed, revokedAt: _revoked, replacedBy: _replaced, ...kept } = state;
-    const created = await this.insert(transaction, { ...kept, originalKeyId: old.originalKeyId ?? old.id });
+    const kept = await settingsLike(transaction, id);
+    const created = await this.insert(transaction, kept);
     const now = new Date();
     await transaction.apiKey.updateMany({
       where: { replacedBy: id, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },
       data: { expiresAt: now },
     });
-    const ends = old.expiresAt === null || old.expiresAt > end ? end : old.expiresAt;
+    const ends = kept.expiresAt === null || kept.expiresAt > end ? end : kept.expiresAt;
     await transaction.apiKey.update({ where: { id }, data: { replacedBy: created.id, expiresAt: ends } });
     return created;
+  }
+
+  /**
+   * Creates the key of a client that a person has authorized; nobody holds a secret to it. `like`: the id of a key that it
+   * counts as one with, with its settings; without it, it has none. Throws like `create`.
+   */
+  async createForClient(
+    { accountId, personId, client, like }: ClientKey,
+    defaultMaxKeys: number,
+    work: (transaction: Transaction, id: string) => Promise<void>,
+  ): Promise<string> {
+    return await this.prisma.$transaction(async (transaction) => {
+      await lockAccount(transaction, accountId);
+      if (like === undefined) await assertRoomForKey(transaction, accountId, defaultMaxKeys);
+      const row = newRow({
+        ...(like !== undefined && (await settingsLike(transaction, like))),
+        accountId,
+        createdBy: personId,
+        name: `${client} (OAuth)`,
+        oauthClient: client,
+        scopes: ['images'],
+        tasks: 'own',
+        submitMode: 'sync',
+        prefix: '',
+        // Of a key that is thrown away.
+        ...hashColumns(this.secrets, newApiKey()),
+      });
+      await transaction.apiKey.create({ data: row });
+      await work(transaction, row.id);
+      return row.id;
+    });
   }
 
   /** Registers the given key, created at setup, if it is not known yet; a revoked one stays revoked. */
@@ -143,6 +180,15 @@ async function findOrCreate<T>(
     if (first === null) throw error;
     return { row: first, created: false };
   }
+}
+
+/** The columns of a key that counts as one with this one, and has its settings. */
+async function settingsLike(transaction: Transaction, id: string) {
+  const old = await transaction.apiKey.findUniqueOrThrow({ where: { id } });
+  // All other columns are settings, and so is a new one until it is named here.
+  const { id: _id, prefix: _prefix, hash: _hash, secretId: _secretId, ...state } = old;
+  const { createdAt: _created, lastUsedAt: _lastUsed, revokedAt: _revoked, replacedBy: _replaced, ...kept } = state;
+  return { ...kept, originalKeyId: old.originalKeyId ?? old.id };
 }
 
 function newRow(columns: Omit<Prisma.ApiKeyUncheckedCreateInput, 'id'>): Prisma.ApiKeyUncheckedCreateInput {

@@ -12,13 +12,14 @@ export interface SecretUse {
   readonly other: number;
 }
 
-/** Which SECRET_KEY the stored keys, sessions and links use. */
+/** Which SECRET_KEY the stored keys, sessions, links, and tokens of clients use. */
 export async function secretUse(prisma: PrismaService, secrets: TokenSecrets): Promise<Record<string, SecretUse>> {
   const open = { usedAt: null, expiresAt: { gt: new Date() } };
-  const [keys, sessions, links] = await Promise.all([
-    prisma.apiKey.groupBy({ by: ['secretId'], where: workingKeys(), _count: true }),
+  const [keys, sessions, links, tokens] = await Promise.all([
+    prisma.apiKey.groupBy({ by: ['secretId'], where: { ...workingKeys(), oauthClient: null }, _count: true }),
     prisma.session.groupBy({ by: ['secretId'], where: aliveSessions(), _count: true }),
     prisma.signInLink.groupBy({ by: ['secretId'], where: open, _count: true }),
+    prisma.oAuthToken.groupBy({ by: ['secretId'], where: open, _count: true }),
   ]);
   const { secretKey, secretKeyPrevious } = secrets;
   const current = secretIdOf(secretKey);
@@ -32,5 +33,5 @@ export async function secretUse(prisma: PrismaService, secrets: TokenSecrets): P
       other: count((id) => id !== current && id !== previous),
     };
   };
-  return { 'API keys': use(keys), sessions: use(sessions), 'one-time links': use(links) };
+  return { 'API keys': use(keys), sessions: use(sessions), 'one-time links': use(links), 'client tokens': use(tokens) };
 }

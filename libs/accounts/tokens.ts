@@ -12,7 +12,7 @@ export interface TokenSecrets {
   readonly secretKeyPrevious?: string | undefined;
 }
 
-type Purpose = 'session' | 'link';
+type Purpose = 'session' | 'link' | 'client' | 'client token';
 
 /** The stored form of a token: its HMAC-SHA-256 under a key derived from SECRET_KEY for each purpose. */
 export function hashToken(secretKey: string, purpose: Purpose, token: string): Uint8Array<ArrayBuffer> {

@@ -56,6 +56,7 @@ describe('keys in the console', () => {
       created_by: { id: expect.stringMatching(/^person_/), name: 'Ada' },
       made_by: null,
       replaced_by: null,
+      oauth_client: null,
       revoked_at: null,
       last_used_at: null,
       refused_24h: 0,

@@ -34,6 +34,8 @@ const ROUTES: Readonly<Record<string, string>> = {
   'PATCH /keys/{id}': 'oam',
   'POST /keys/{id}/rotate': 'oam',
   'POST /keys/{id}/revoke': 'oam',
+  'POST /authorizations/check': 'oam',
+  'POST /authorizations': 'oam',
   'GET /models': 'oamv',
   'POST /quotes': 'oam',
   'POST /images': 'oam',

@@ -1,5 +1,4 @@
 import type { Client } from '@modelcontextprotocol/client';
-import { createTaskSessionFromClient, resultFromTaskOutcome } from '@modelcontextprotocol/ext-tasks/client';
 import {
   CancelTaskResultV2Schema,
   CreateTaskResultV2Schema,
@@ -13,6 +12,7 @@ import { answerOf, callTool, mcpClient } from '../support/mcp-client.js';
 import { openHangUpRoom, type HangUpRoom } from '../support/hang-ups.js';
 import type { Platform } from '../support/platform.js';
 import { startApi, startWorker, type TestProcess } from '../support/processes.js';
+import { taskAgent } from '../support/task-agent.js';
 
 const EXTENSION = 'io.modelcontextprotocol/tasks';
 const VERSION = '2026-07-28';
@@ -123,25 +123,10 @@ models:
   });
 
   it('works with the published requester of the extension', async () => {
-    const client = await mcpClient(platform, 'modern');
-    clients.push(client);
-    const session = createTaskSessionFromClient(client, {
-      endpointId: 'darkroom',
-      rawDispatch: async (request) => {
-        const { method, params } = request as unknown as { method: string; params: Record<string, unknown> };
-        const { result, error } = await send(platform.url, method, params);
-        return error === undefined
-          ? { kind: 'result', result: (result ?? {}) as never }
-          : { kind: 'error', error: error };
-      },
-      v2RequestFraming: { protocolVersion: VERSION, clientInfo: CLIENT_INFO, clientCapabilities: CAPABILITIES },
-    });
-    const execution = await session.callTool('generate_image', { prompt: newMarker(), size: '1024x1024' });
-    expect(execution.kind).toBe('task');
-    const { outcome } = await execution.settle();
-    const answer = answerOf(resultFromTaskOutcome(outcome) as Parameters<typeof answerOf>[0]);
-    expect(answer.facts.status).toBe('completed');
-    await session.close();
+    const agent = await taskAgent(platform);
+    const { image } = await agent.order({ prompt: newMarker(), size: '1024x1024' });
+    expect((await image()).facts.status).toBe('completed');
+    await agent.close();
   });
 
   it('cancels a task, and ignores answers to questions that it has not asked', async () => {

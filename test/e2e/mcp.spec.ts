@@ -132,7 +132,9 @@ describe('the MCP server', () => {
   it('needs a key, one message at a time, and has no sessions', async () => {
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
     const stranger = await platform.call('/mcp', { body, key: null });
-    expect([stranger.status, stranger.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+    const metadata = `${platform.url}/.well-known/oauth-protected-resource/mcp`;
+    const challenge = `Bearer resource_metadata="${metadata}", scope="images"`;
+    expect([stranger.status, stranger.headers.get('www-authenticate')]).toEqual([401, challenge]);
     expect(await stranger.json()).toMatchObject({ error: { code: 'invalid_api_key' } });
     const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
     const several = await platform.call('/mcp', { body: JSON.stringify([body, body]), headers });

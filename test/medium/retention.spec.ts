@@ -264,6 +264,30 @@ describe('retention', () => {
     expect((await room.sql('SELECT id FROM sessions')).rows).toEqual([{ id: 'alive' }]);
   });
 
+  it('removes tokens of clients that are over, and ends the keys that have none left', async () => {
+    const key = (id: string, client: string): Promise<unknown> =>
+      room.sql(`INSERT INTO api_keys (id, account_id, name, prefix, hash, secret_id, oauth_client)
+        VALUES ('${id}', '${TEST_ACCOUNT}', '${id}', '', '${id}', 'test', ${client})`);
+    const token = (hash: string, keyId: string, expires: string): Promise<unknown> =>
+      room.sql(`INSERT INTO oauth_tokens (hash, secret_id, kind, key_id, client_hash, expires_at)
+        VALUES ('${hash}', 'test', 'refresh', '${keyId}', 'x', now() + interval '${expires}')`);
+    await key('in use', `'Agent'`);
+    await token('fresh', 'in use', '1 minute');
+    await token('spent', 'in use', '-1 minute');
+    await key('forgotten', `'Agent'`);
+    await token('over', 'forgotten', '-2 minutes');
+    await key('with a secret', 'NULL');
+    const expire = new ExpireSignIns(room.database, room.logger);
+    expect(((await expire.dueSince())?.getTime() ?? Infinity) < Date.now() - 60_000).toBe(true);
+    await expire.run();
+    expect((await room.sql(`SELECT convert_from(hash, 'UTF8') AS hash FROM oauth_tokens`)).rows).toEqual([
+      { hash: 'fresh' },
+    ]);
+    const ended = `SELECT id FROM api_keys WHERE revoked_at IS NOT NULL`;
+    expect((await room.sql(ended)).rows).toEqual([{ id: 'forgotten' }]);
+    expect(await expire.dueSince()).toBeUndefined();
+  });
+
   it('leaves favorites alone until they are none', async () => {
     const expire = new ExpireTasks(room.database, store, room.logger);
     const favorite = await completed();

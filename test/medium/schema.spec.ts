@@ -14,6 +14,7 @@ describe('the migrated database and schema.prisma', () => {
   it.each([
     ['accounts', Prisma.AccountScalarFieldEnum],
     ['api_keys', Prisma.ApiKeyScalarFieldEnum],
+    ['oauth_tokens', Prisma.OAuthTokenScalarFieldEnum],
     ['tasks', Prisma.TaskScalarFieldEnum],
     ['task_erasures', Prisma.TaskErasureScalarFieldEnum],
     ['erasures', Prisma.ErasureScalarFieldEnum],
@@ -92,6 +93,7 @@ describe('the migrated database and schema.prisma', () => {
         'grouped_usage',
         'idempotency_keys',
         'labeled_usage',
+        'oauth_tokens',
         'passkeys',
         'people',
         'provider_keys',

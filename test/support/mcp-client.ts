@@ -2,14 +2,14 @@ import { Client, StreamableHTTPClientTransport, type CallToolResult } from '@mod
 import { patient } from './patience.js';
 
 /** Where an MCP client connects. */
-interface Server {
+export interface McpServer {
   /** Without `/mcp`. */
   readonly url: string;
   readonly key: string;
 }
 
 /** The official client, connected with either of the two generations of the protocol. */
-export async function mcpClient({ url, key }: Server, era: 'legacy' | 'modern' = 'legacy'): Promise<Client> {
+export async function mcpClient({ url, key }: McpServer, era: 'legacy' | 'modern' = 'legacy'): Promise<Client> {
   const negotiation = era === 'legacy' ? {} : { versionNegotiation: { mode: { pin: '2026-07-28' } } };
   const client = new Client({ name: 'darkroom-test', version: '1' }, negotiation);
   const requestInit = { headers: { authorization: `Bearer ${key}` } };

@@ -14,6 +14,7 @@ import { HealthModule } from './health/health.module.js';
 import { ImagesModule } from './images/images.module.js';
 import { McpModule } from './mcp/mcp.module.js';
 import { ModelsModule } from './models/models.module.js';
+import { OAuthModule } from './oauth/oauth.module.js';
 import { TasksApiModule } from './tasks/tasks.module.js';
 import { PublicUsageModule } from './usage/usage.module.js';
 import { UploadsModule } from './uploads/uploads.module.js';
@@ -38,6 +39,7 @@ import { UploadsModule } from './uploads/uploads.module.js';
     HealthModule,
     ConsoleModule,
     McpModule,
+    OAuthModule,
   ],
 })
 export class ApiModule {

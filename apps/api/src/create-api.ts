@@ -32,6 +32,7 @@ import { cleanPathIds } from './common/fastify/path-ids.js';
 import { PublicPath } from './common/fastify/public-path.js';
 import { createAdapter, prepareServer } from './common/fastify/server.js';
 import './fastify-types.js';
+import { challengeClients, serveMetadata } from './oauth/serve-metadata.js';
 import { ConsoleCaller } from './console/tasks/console-caller.js';
 import { sendStrictTransport } from './common/fastify/strict-transport.js';
 import { limitRequests, RequestLimits } from './limits/limit-requests.js';
@@ -55,10 +56,11 @@ const PIPELINE: readonly ((parts: Parts) => unknown)[] = [
   // Only the console reads cookies, and only on its own routes: elsewhere, parsing them would be wasted.
   ({ app }) => app.register(cookie, { hook: false }),
 
-  // Three that look at each route as it is registered, so they come before any route is.
+  // Four that look at each route as it is registered, so they come before any route is.
   ({ server, publicPath }) => publicPath.watch(server),
   ({ server }) => prepareDocs(server),
   ({ server }) => markConsole(server),
+  ({ server, config }) => challengeClients(server, publicUrlOf(config)),
 
   // Before anything can answer: refusals carry the header, too.
   ({ server, config }) => sendStrictTransport(server, config),
@@ -92,6 +94,7 @@ const PIPELINE: readonly ((parts: Parts) => unknown)[] = [
   ({ app, publicPath }) => serveDocs(app, { pages: CONSOLE_PAGES, path: publicPath.path }),
   ({ server, config }) => serveHome(server, publicUrlOf(config)),
   ({ server, config }) => serveLlmsText(server, publicUrlOf(config)),
+  ({ server, config }) => serveMetadata(server, publicUrlOf(config)),
   ({ app, server, publicPath }) => {
     const imageOrigins = [foreignLinkOrigin(app.get(StorageConfig)) ?? []].flat();
     serveConsole(server, { folder: CONSOLE_PAGES, path: publicPath.path, imageOrigins });

@@ -38,6 +38,10 @@ declare module 'fastify' {
     uncapped?: boolean;
     /** The route accepts multipart/form-data; `only`: nothing else. */
     multipart?: boolean | 'only';
+    /** The route accepts a form without files, as `URLSearchParams`. */
+    urlencoded?: boolean;
+    /** The route accepts access tokens of OAuth clients, besides keys. */
+    accessTokens?: boolean;
     /** The scope that a key needs; `any` accepts every key. Without it, the route accepts only keys without scopes. */
     scope?: KeyScope | 'any';
     /** Counts the request against this limit of the caller's key. */

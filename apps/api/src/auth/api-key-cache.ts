@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { overloaded } from '#contract/unavailable.js';
 import { KEY_SCOPES, storedResponseFormat, storedSubmitMode } from '#accounts/api-keys.js';
+import { isAccessToken } from '#accounts/client-tokens.js';
 import { storedEndUserMode } from '#accounts/end-users.js';
 import { FindKey } from '#accounts/find-key.js';
 import { TaskRights } from '#accounts/task-rights.js';
@@ -97,7 +98,8 @@ export class ApiKeyCache {
 
   private async read(key: string): Promise<KnownKey | undefined> {
     const row = await this.keys.byText(key);
-    return row && (await this.known(row));
+    const known = row && (await this.known(row));
+    return known && isAccessToken(key) ? { ...known, caller: { ...known.caller, withToken: true } } : known;
   }
 
   private async known(row: KeyRow): Promise<KnownKey> {

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '#contract/app-error.js';
 import { REGION_HEADER, REGION_NAME } from '#contract/region.js';
 import type { ApiKeyCache } from './api-key-cache.js';
-import { assertScope, type Caller } from './caller.js';
+import { assertScope, KeyRefused, type Caller } from './caller.js';
 import type { LineCallers } from './line-callers.js';
 
 /**
@@ -54,7 +54,9 @@ function pinOf({ headers }: FastifyRequest, { region }: Caller): string | undefi
 
 /** `find` looks the caller up again. */
 function admit(request: FastifyRequest, caller: Caller, find: () => Caller | Promise<Caller>): void {
-  const { scope } = request.routeOptions.config;
+  const { scope, accessTokens } = request.routeOptions.config;
+  // They are for these routes alone (RFC 8707), whatever the key of the client may be used for.
+  if (caller.withToken === true && accessTokens !== true) throw new KeyRefused(caller, 'invalid_api_key');
   // Before anything refuses it, so that refusals are counted for their key.
   request.caller = caller;
   if (scope !== 'any') assertScope(caller, scope);

@@ -82,6 +82,8 @@ export interface Caller extends TaskScope {
   readonly endUsers?: EndUserMode;
   /** Tags of all its requests; absent: none. */
   readonly tags?: readonly string[];
+  /** Whether it sent the access token of an OAuth client, which few routes accept. */
+  readonly withToken?: boolean;
   /** The console user; absent for requests with an API key. */
   readonly personId?: string;
   /** The line of a batch that it sends; absent for requests over HTTP. */

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { AccountsModule } from '#accounts/accounts.module.js';
 import { AuthModule } from '../auth/auth.module.js';
+import { AuthorizationsModule } from './authorizations/authorizations.module.js';
 import { EndUsersModule } from './end-users/end-users.module.js';
 import { ApprovalsModule } from './approvals/approvals.module.js';
 import { ConsoleBatchesModule } from './batches/batches.module.js';
@@ -22,6 +23,7 @@ import { UsageModule } from './usage/usage.module.js';
     AuthModule,
     SignInModule,
     KeysModule,
+    AuthorizationsModule,
     PlaygroundModule,
     ConsoleTasksModule,
     ApprovalsModule,

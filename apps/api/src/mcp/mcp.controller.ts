@@ -21,7 +21,7 @@ export class McpController {
   constructor(private readonly servers: McpServers) {}
 
   @Post('mcp')
-  @RouteConfig({ largeBody: true, scope: 'any' })
+  @RouteConfig({ largeBody: true, scope: 'any', accessTokens: true })
   async answer(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     if (Array.isArray(request.body)) throw new AppError('invalid_value', 'Send one JSON-RPC message per request.');
     const headers = new Headers();

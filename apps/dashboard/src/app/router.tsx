@@ -6,6 +6,7 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router';
+import { askedIn } from '../api/authorizations.ts';
 import { restoreKept } from '../api/kept-draft.ts';
 import { queryClient, sessionQuery, signInQuery } from '../api/queries.ts';
 import { RequestError } from '../api/request.ts';
@@ -88,6 +89,13 @@ const keys = createRoute({
   getParentRoute: () => inside,
   path: 'keys',
   component: lazyRouteComponent(() => import('../pages/keys/keys.tsx'), 'KeysPage'),
+});
+/** Where MCP clients send their users, with what they ask for in the address. */
+const authorize = createRoute({
+  getParentRoute: () => inside,
+  path: 'authorize',
+  validateSearch: askedIn,
+  component: lazyRouteComponent(() => import('../pages/authorize/authorize.tsx'), 'AuthorizePage'),
 });
 const playground = createRoute({
   getParentRoute: () => inside,
@@ -255,6 +263,7 @@ export const router = createRouter({
     inside.addChildren([
       overview,
       keys,
+      authorize,
       playground,
       gallery,
       tasks,

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { AppError } from '#contract/app-error.js';
 import { JSON_BODY_LIMIT } from '../api.config.js';
-import { discardBody, discardRest } from '../request-stream.js';
+import { collectBody, discardBody, discardRest } from '../request-stream.js';
 import type { BodyMemory } from './body-memory.js';
 import { readBody, readJsonBody } from './json-body.js';
 
@@ -59,18 +59,34 @@ function takeTypes(server: FastifyInstance, memory: BodyMemory): void {
     if (request.routeOptions.config.multipart !== undefined) done(null, undefined);
     else done(unsupported('This URL only accepts application/json.'));
   });
+  server.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    async (request: FastifyRequest, payload: IncomingMessage) => {
+      if (request.routeOptions.config.urlencoded !== true) throw unknownType();
+      return new URLSearchParams(await readForm(payload));
+    },
+  );
   server.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage, done) => {
     if (!request.is404) {
-      done(
-        unsupported(
-          'The Content-Type of the request is not supported. Send application/json, or multipart/form-data for edits and uploads.',
-        ),
-      );
+      done(unknownType());
       return;
     }
     discardRest(payload);
     done(null, undefined);
   });
+}
+
+/** A form without files, of routes without a key. Throws AppError `request_too_large`. */
+async function readForm(payload: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  await collectBody(payload, (chunk) => {
+    bytes += chunk.length;
+    if (bytes > ANONYMOUS_LIMIT)
+      throw new AppError('request_too_large', `The body must have at most ${ANONYMOUS_LIMIT} bytes.`);
+    chunks.push(chunk);
+  });
+  return Buffer.concat(chunks).toString();
 }
 
 function jsonLimit(request: FastifyRequest): number {
@@ -83,6 +99,12 @@ function jsonLimit(request: FastifyRequest): number {
 /** The error for other content types on a route for forms. */
 export function formsOnly(): AppError {
   return unsupported('This URL only accepts multipart/form-data.');
+}
+
+function unknownType(): AppError {
+  return unsupported(
+    'The Content-Type of the request is not supported. Send application/json, or multipart/form-data for edits and uploads.',
+  );
 }
 
 function unsupported(message: string): AppError {

@@ -71,6 +71,22 @@ export class AccountKeys {
     return { key: await this.view(who, created.id), secret: created.key };
   }
 
+  /**
+   * The newest key of a member that an admin has limited, past or present; undefined for admins, who set limits
+   * themselves.
+   */
+  async limitedKey(who: Manager): Promise<ApiKeyRow | undefined> {
+    if (may(who, 'keys.manage_all')) return undefined;
+    const rows = await this.rows(who);
+    const budgets = await this.budgets.find(rows.map(({ id }) => id));
+    return rows.find((row) =>
+      isLimited(
+        row,
+        budgets.find(({ ownerId }) => ownerId === row.id),
+      ),
+    );
+  }
+
   async change(who: Manager, id: string, body: KeyChangeBody): Promise<KeyView> {
     const settings = this.settingsOf(body);
     const limits = await this.defaults.of(who.accountId);
@@ -97,6 +113,9 @@ export class AccountKeys {
       const old = await this.find(who, id, transaction);
       if (old.revokedAt !== null || (old.expiresAt !== null && old.expiresAt <= new Date())) {
         throw new AppError('invalid_value', 'This key is revoked or expired. Create a new one.');
+      }
+      if (old.oauthClient !== null) {
+        throw new AppError('invalid_value', 'This key has no secret: its client renews its tokens itself.');
       }
       if (old.replacedBy !== null) {
         throw new AppError('invalid_value', 'This key was already rotated. Rotate its replacement instead.');
@@ -146,14 +165,7 @@ export class AccountKeys {
   /** A new key must not bypass the limits that an admin set on any of the member's keys, past or present. */
   private async assertMayCreate(who: Manager, body: NewKeyBody): Promise<void> {
     assertForMember(body);
-    const rows = await this.rows(who);
-    const budgets = await this.budgets.find(rows.map(({ id }) => id));
-    const limited = rows.find((row) =>
-      isLimited(
-        row,
-        budgets.find(({ ownerId }) => ownerId === row.id),
-      ),
-    );
+    const limited = await this.limitedKey(who);
     if (limited === undefined) return;
     const message = `Your key ${limited.name} has limits, so only an owner or admin can create another key for you.`;
     throw new AppError('not_permitted', message);

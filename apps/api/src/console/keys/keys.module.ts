@@ -10,6 +10,6 @@ import { KeysController } from './keys.controller.js';
   imports: [AccountsModule, BillingModule],
   controllers: [KeysController],
   providers: [AccountDefaults, AccountKeys],
-  exports: [AccountDefaults],
+  exports: [AccountDefaults, AccountKeys],
 })
 export class KeysModule {}

@@ -117,9 +117,15 @@ function KeyTable({ keys, withCreators, onAct }: KeyTableProps) {
                   {stateOf(key) === 'active' && key.replaced_by !== null && <Mark>rotated</Mark>}
                   {stateOf(key) === 'active' && key.budget?.used_up === true && <State label="Used up" color="red" />}
                 </Group>
-                <Text ff="monospace" size="xs" c="dimmed">
-                  {key.prefix}…
-                </Text>
+                {key.oauth_client === null ? (
+                  <Text ff="monospace" size="xs" c="dimmed">
+                    {key.prefix}…
+                  </Text>
+                ) : (
+                  <Text size="xs" c="dimmed">
+                    Authorized client, without a secret
+                  </Text>
+                )}
               </Table.Td>
               {withCreators && <Creator of={key} />}
               <Table.Td data-name="Last used">
@@ -202,7 +208,7 @@ function KeyMenu({ apiKey, onAct }: { readonly apiKey: ApiKey; readonly onAct: (
       {active && (
         <>
           <Menu.Item onClick={() => onAct({ kind: 'edit', key: apiKey })}>Edit</Menu.Item>
-          {apiKey.replaced_by === null && (
+          {apiKey.replaced_by === null && apiKey.oauth_client === null && (
             <Menu.Item onClick={() => onAct({ kind: 'rotate', key: apiKey })}>Rotate</Menu.Item>
           )}
           <Menu.Divider />

@@ -131,6 +131,13 @@ export class KeyView {
   })
   replaced_by!: string | null;
 
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    description: 'What an MCP client calls itself that the user has authorized. The key has no secret then.',
+  })
+  oauth_client!: string | null;
+
   @ApiProperty({ type: String, nullable: true, format: 'date-time' })
   expires_at!: string | null;
 
@@ -200,6 +207,7 @@ export function keyView(row: ApiKeyRow, budget: BudgetView | null, spend: SpentV
     created_by: row.createdBy,
     made_by: row.madeBy,
     replaced_by: row.replacedBy,
+    oauth_client: row.oauthClient,
     expires_at: row.expiresAt?.toISOString() ?? null,
     revoked_at: row.revokedAt?.toISOString() ?? null,
     last_used_at: row.lastUsedAt?.toISOString() ?? null,
