@@ -197,8 +197,8 @@ describe('people and accounts in a browser', () => {
     await rowOf(ada, 'mo@example.org').getByText('Viewer').waitFor();
     await open(other, '/tasks');
     await heading(other, 'Tasks').waitFor();
-    expect(await pages()).toEqual(expect.arrayContaining(['Overview', 'Gallery', 'Tasks', 'Usage']));
-    expect(await pages()).toHaveLength(5);
+    expect(await pages()).toEqual(expect.arrayContaining(['Overview', 'Gallery', 'Tasks', 'Batches', 'Usage']));
+    expect(await pages()).toHaveLength(6);
     expect(await button(other, 'Bulk actions').count()).toBe(0);
     await open(other, '/keys');
     await other.page.getByText('Your role doesn’t include this page').waitFor();
