@@ -31,6 +31,7 @@ import { DeliveryTransitions } from '#notifications/deliveries/delivery-transiti
 import { NewDeliveries } from '#notifications/deliveries/new-deliveries.js';
 import { EndpointStore } from '#notifications/endpoint-store.js';
 import { recurringApprovals } from './recurring-approvals.mjs';
+import { recurringEndUsers } from './recurring-end-users.mjs';
 import { recurringErasures } from './recurring-erasures.mjs';
 import { recurringLogs } from './recurring-logs.mjs';
 import { recurringOpen } from './recurring-open.mjs';
@@ -109,6 +110,7 @@ export async function recurring(database, room, { tasks, accountId }) {
     ...callsOf(context, places),
     ...recurringOpen(context, places),
     ...repairsOf(context, places),
+    ...recurringEndUsers(context),
     ...recurringRetention(context),
     ...recurringErasures(context, places),
   ];

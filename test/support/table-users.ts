@@ -38,6 +38,9 @@ const EXEMPT: Readonly<Record<string, readonly string[]>> = {
     'batches/claimLines',
     'batches/endLines',
     'batches/endWaiting',
+    'batches/callLines',
+    'batches/renewLines',
+    'batches/endInDoubt',
   ],
   'looks up rows by their primary keys': [
     'accounts/PasskeyStore.add',
@@ -51,6 +54,7 @@ const EXEMPT: Readonly<Record<string, readonly string[]>> = {
     'tasks/LostCallers.markCompleted',
     'tasks/RetractTasks.retract',
     'tasks/deleteUnwanted',
+    'uploads/UploadRepository.filesAmong',
   ],
 };
 
