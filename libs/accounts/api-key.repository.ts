@@ -109,6 +109,8 @@ export class ApiKeyRepository {
     database: Transaction,
   ): Promise<ApiKeyRow | 'unknown' | 'ambiguous'> {
     const rows = await this.list(accountId, undefined, database);
+    // Keys of clients have no prefix.
+    if (idOrPrefix === '') return 'unknown';
     const found = rows.filter(({ id, prefix }) => id === idOrPrefix || prefix === idOrPrefix);
     if (found.length > 1) return 'ambiguous';
     return found[0] ?? 'unknown';

@@ -3,6 +3,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { PrismaService } from '#database/prisma.service.js';
 import type { Transaction } from '#database/queryable.js';
 import { SecretsConfig } from '#secrets/secrets.config.js';
+import { AuditLog } from './audit-log.js';
 import { newToken, tokenColumns, tokenHashes } from './tokens.js';
 
 /** How long the tokens work, in seconds. A refresh token gets new ones with a lifetime of their own. */
@@ -11,7 +12,7 @@ export const ACCESS_SECONDS = 3_600;
 const REFRESH_SECONDS = 90 * 86_400;
 /** A client that lost the answer may send a used refresh token again, for so long. */
 const REPEAT_MS = 30_000;
-/** How long a used refresh token is known, so that a second use of it shows. */
+/** How long a used code or refresh token is known, so that a second use of it shows. */
 const USED_MS = 7 * 86_400_000;
 
 const PREFIXES = { code: 'dr-ac-', access: 'dr-at-', refresh: 'dr-rt-' } as const;
@@ -42,6 +43,7 @@ export class ClientTokens {
   constructor(
     private readonly prisma: PrismaService,
     private readonly secrets: SecretsConfig,
+    private readonly audit: AuditLog,
   ) {}
 
   /** A code for the client of a new key. */
@@ -56,13 +58,14 @@ export class ClientTokens {
   ): Promise<IssuedTokens | undefined> {
     const row = await this.find('code', code, sent.clientId);
     if (row === undefined) return undefined;
-    const { keyId, redirectUri, codeChallenge } = row;
-    if (!(await this.use(row, row.expiresAt))) {
-      await this.end(keyId);
+    const { keyId, redirectUri, codeChallenge, expiresAt } = row;
+    const isSame = redirectUri === sent.redirectUri && isVerifierOf(codeChallenge ?? '', sent.verifier);
+    const isGood = isSame && expiresAt > new Date();
+    if (!(await this.use(row, isGood ? new Date(Date.now() + USED_MS) : expiresAt))) {
+      await this.end(keyId, 'a second use of a code');
       return undefined;
     }
-    const isSame = redirectUri === sent.redirectUri && isVerifierOf(codeChallenge ?? '', sent.verifier);
-    if (!isSame || row.expiresAt <= new Date() || !(await this.isAlive(keyId))) return undefined;
+    if (!isGood || !(await this.isAlive(keyId))) return undefined;
     return await this.issue(keyId, sent.clientId);
   }
 
@@ -75,23 +78,23 @@ export class ClientTokens {
     if (row === undefined || row.expiresAt <= new Date()) return undefined;
     const { keyId, usedAt } = row;
     if (usedAt !== null && Date.now() - usedAt.getTime() > REPEAT_MS) {
-      await this.end(keyId);
+      await this.end(keyId, 'a second use of a refresh token');
       return undefined;
     }
     if (!(await this.isAlive(keyId))) return undefined;
     // Of two simultaneous calls with one token, each gets tokens of its own, as a repetition does.
+    const issued = await this.issue(keyId, clientId);
+    // Last, so that a token that got nothing for want of a database is still good, however late it comes again.
     await this.use(row, new Date(Date.now() + USED_MS));
-    return await this.issue(keyId, clientId);
+    return issued;
   }
 
-  /** Ends an access token, or with a refresh token all of its key. Returns whether it has revoked the key. */
-  async revoke(token: string, clientId: string): Promise<string | undefined> {
+  /** Ends an access token, or with a refresh token all of its key. */
+  async revoke(token: string, clientId: string): Promise<void> {
     const access = await this.find('access', token, clientId);
     if (access !== undefined) await this.prisma.oAuthToken.deleteMany({ where: { hash: access.hash } });
     const refresh = await this.find('refresh', token, clientId);
-    if (refresh === undefined) return undefined;
-    await this.end(refresh.keyId);
-    return refresh.keyId;
+    if (refresh !== undefined) await this.end(refresh.keyId, 'its client');
   }
 
   /** The row of the key of an access token, with its account, which ends with the token; undefined when there is none. */
@@ -144,8 +147,19 @@ export class ClientTokens {
     return (await this.prisma.oAuthToken.updateMany({ where: { hash, usedAt: null }, data })).count === 1;
   }
 
-  private async end(keyId: string): Promise<void> {
-    await this.prisma.apiKey.updateMany({ where: { id: keyId, revokedAt: null }, data: { revokedAt: new Date() } });
+  /** `by`: what revokes the key, for the audit log. */
+  private async end(id: string, by: string): Promise<void> {
+    await this.prisma.$transaction(async (transaction) => {
+      const revoked = await transaction.apiKey.updateManyAndReturn({
+        where: { id, revokedAt: null },
+        data: { revokedAt: new Date() },
+        select: { accountId: true, name: true },
+      });
+      for (const { accountId, name } of revoked) {
+        const event = { accountId, personId: null, action: 'key.revoked', target: id, details: { name, by } } as const;
+        await this.audit.write(event, transaction);
+      }
+    });
   }
 
   private async isAlive(keyId: string): Promise<boolean> {

@@ -11,6 +11,9 @@ export interface EndUserChange extends Omit<EndUserState, 'until' | 'changedAt'>
 /** Most states that are announced in one transaction. */
 const MOST_ANNOUNCED = 50;
 
+/** SQL for whether a provider's notice is of a case that has had its effect. A deactivation may follow a warning in the same one. */
+const IS_KNOWN = `(known.case_id IS NOT DISTINCT FROM excluded.case_id AND (excluded.state = 'flagged' OR known.state = 'blocked'))`;
+
 /** SQL for whether a provider's warning meets a stronger state, which then stays. */
 const STAYS = `(excluded.cause = 'provider' AND excluded.state = 'flagged' AND (known.state = 'blocked' OR known.until > now()))`;
 
@@ -29,8 +32,7 @@ export async function changeEndUser(database: Queryable, change: EndUserChange):
        until = CASE WHEN ${STAYS} THEN known.until END, cause = excluded.cause,
        reason = excluded.reason, provider = excluded.provider, case_id = excluded.case_id, changed_by = excluded.changed_by,
        changed_at = now(), announced_at = excluded.announced_at
-     WHERE CASE WHEN excluded.cause = 'provider' THEN known.case_id IS DISTINCT FROM excluded.case_id
-       ELSE known.state <> excluded.state END`,
+     WHERE CASE WHEN excluded.cause = 'provider' THEN NOT ${IS_KNOWN} ELSE known.state <> excluded.state END`,
     [accountId, endUser, state, cause, reason, provider, caseId, changedBy, announced],
   );
   return rowCount === 1;

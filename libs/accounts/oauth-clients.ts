@@ -5,6 +5,8 @@ import { tokenColumns, tokenHashes, type TokenSecrets } from './tokens.js';
 
 const MAX_URIS = 5;
 const MAX_URI_LENGTH = 500;
+/** As in URIs; without what JSON escapes, so that ids stay short. */
+const URI = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 const MAX_NAME_LENGTH = 60;
 const UNNAMED = 'MCP client';
 
@@ -73,10 +75,10 @@ function isSameBesidesPort(registered: string, uri: string): boolean {
 }
 
 function checkedUri(uri: unknown): string {
-  if (typeof uri !== 'string' || uri.length > MAX_URI_LENGTH || !URL.canParse(uri))
+  if (typeof uri !== 'string' || uri.length > MAX_URI_LENGTH || !URI.test(uri) || !URL.canParse(uri))
     throw new RegistrationRefused(
       'invalid_redirect_uri',
-      `redirect_uris must be absolute URIs of at most ${MAX_URI_LENGTH} characters`,
+      `redirect_uris must be absolute URIs of at most ${MAX_URI_LENGTH} ASCII characters`,
     );
   const { protocol, hostname, hash, username, password } = new URL(uri);
   const isSafe = protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));

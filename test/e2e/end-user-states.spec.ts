@@ -299,6 +299,38 @@ models:
   const upstreamHeaders = (caseId: string) =>
     Promise.resolve(upstream.calls.find(({ path }) => path.endsWith(`/safety/cases/${caseId}`))?.headers);
 
+  it('are blocked by a deactivation in the case of their warning, and stay so when that comes again', async () => {
+    const name = await recorded('repeat');
+    opened('case_both', name, 'warning', 'Nothing\u0000 a row can have.');
+    const ended = async () => {
+      const sql = "SELECT 1 FROM safety_notices WHERE case_id = 'case_both' AND outcome = 'applied'";
+      return (await room.platform.pool.query(sql)).rowCount;
+    };
+    for (const [kind, state] of [
+      ['warning', 'flagged'],
+      ['deactivation', 'blocked'],
+      ['warning', 'blocked'],
+    ] as const) {
+      const before = (await ended()) ?? 0;
+      expect(await hook(signed(event(kind, 'case_both')))).toMatchObject({ status: 200 });
+      await until(async () => (await ended()) === before + 1);
+      expect(await stateOf(name)).toMatchObject({
+        state,
+        case_id: 'case_both',
+        reason: 'Nothing\ufffd a row can have.',
+      });
+    }
+  });
+
+  it('that no identifier can mean are nobody’s, and their notice ends', async () => {
+    opened('case_odd', 'odd\u0000one', 'warning');
+    expect(await hook(signed(event('warning', 'case_odd')))).toMatchObject({ status: 200 });
+    const sql = "SELECT outcome, end_user FROM safety_notices WHERE case_id = 'case_odd' AND ended_at IS NOT NULL";
+    await until(async () => (await room.platform.pool.query(sql)).rowCount === 1);
+    const { rows } = await room.platform.pool.query(sql);
+    expect(rows).toEqual([{ outcome: 'unknown', end_user: 'odd\ufffdone' }]);
+  });
+
   it('that nobody knows are told to the operator', async () => {
     opened('case_unknown', 'eu_of-somebody-else', 'warning');
     expect(await hook(signed(event('warning', 'case_unknown')))).toMatchObject({ status: 200 });

@@ -246,6 +246,46 @@ models:
       });
   });
 
+  it.each<[string, (said: string) => object]>([
+    [
+      'a schema for the answer',
+      (said) => ({ response_format: { type: 'json_schema', json_schema: { description: said } } }),
+    ],
+    [
+      'a name in a schema',
+      (said) => ({ response_format: { json_schema: { schema: { properties: { [said]: {} } } } } }),
+    ],
+    ['a member that has links', (said) => ({ messages: [{ role: 'user', content: [{ type: 'text', url: said }] }] })],
+    [
+      'a member that has kinds',
+      (said) => ({ tools: [{ type: 'function', function: { name: 'f', parameters: { id: said } } }] }),
+    ],
+    ['a member that nobody knows', (said) => ({ Instructions: said })],
+    [
+      'a long text that begins like an image',
+      (said) => ({ messages: [{ role: 'user', content: `data:image, ${said} `.padEnd(20_000, 'x') }] }),
+    ],
+  ])('is asked about what a chat says in %s', async (_where, fields) => {
+    const said = unique('forbidden');
+    const messages = [{ role: 'user', content: 'hi' }];
+    const answer = await platform.call(CHATS, { body: { model: 'talk', messages, ...fields(said) } });
+    expect(await errorOf(answer)).toMatchObject({ status: 400, code: 'moderation_blocked' });
+    expect(bought(said)).toBe(0);
+  });
+
+  it('is asked about nothing that no model reads, and lets no member stand twice', async () => {
+    const said = unique('melon');
+    const options = { response_format: { type: 'text' }, metadata: { note: 'a secret note' }, user: 'ann b' };
+    const body = { model: 'talk', messages: [{ role: 'user', content: said }], ...options };
+    expect((await platform.call(CHATS, { body })).status).toBe(200);
+    expect(question(asked(said)[0] as UpstreamCall).texts).toEqual([said]);
+    const hidden = unique('forbidden');
+    const message = `{"role":"user","content":${JSON.stringify(hidden)},"content":"hi"}`;
+    const twice = { headers: { 'content-type': 'application/json' }, body: `{"model":"talk","messages":[${message}]}` };
+    expect(await errorOf(await platform.call(CHATS, twice))).toMatchObject({ status: 400, code: 'invalid_json' });
+    expect(bought(hidden)).toBe(0);
+  });
+
   /** Last: they run lines of batches, too. */
   describe('of processes that give up soon', () => {
     let refusing: TestProcess;
@@ -265,7 +305,7 @@ models:
         const said = unique(word);
         const refused = await generate(said, {}, { at: refusing });
         expect(refused.headers.get('x-should-retry')).toBe('true');
-        expect(await errorOf(refused)).toMatchObject({ status: 503, code: 'server_is_overloaded' });
+        expect(await errorOf(refused)).toMatchObject({ status: 503, code: 'server_is_overloaded', param: null });
         expect([await tasksOf(said), bought(said)]).toEqual([[], 0]);
         expect((await generate(said, {}, { at: accepting })).status).toBe(200);
         expect(bought(said)).toBe(1);

@@ -106,6 +106,12 @@ describe('authorization of MCP clients', () => {
     return status === 200;
   }
 
+  /** What revoked keys, latest last, other than people. */
+  async function revokedBy(): Promise<readonly string[]> {
+    const sql = `SELECT details ->> 'by' AS by FROM audit_log WHERE action = 'key.revoked' AND person_id IS NULL ORDER BY id`;
+    return (await platform.pool.query<{ by: string }>(sql)).rows.map(({ by }) => by);
+  }
+
   const ends = (token: string): Promise<boolean> =>
     waitUntil(async () => !(await isTaken(token)), { timeoutMs: CACHED_MS });
 
@@ -172,6 +178,8 @@ describe('authorization of MCP clients', () => {
     ['a fragment', ['https://example.org/#x']],
     ['a user', ['https://me@example.org/']],
     ['no text', [7]],
+    ['a space', ['https://example.org/a b']],
+    ['other characters than those of URIs', ['https://example.org/ä']],
     ['a long one', [`https://example.org/${'x'.repeat(600)}`]],
   ])('registers no client with %s', async (_what, uris) => {
     const response = await post('/oauth/register', { redirect_uris: uris });
@@ -240,7 +248,14 @@ describe('authorization of MCP clients', () => {
   it('revokes the key of a code that is used twice', async () => {
     const { fields, tokens } = await granted();
     expect(await isTaken(tokens.access_token)).toBe(true);
+    // However late: the code is remembered for longer than it was good.
+    const { rows } = await platform.pool.query<{ kept: boolean }>(
+      `SELECT expires_at > now() + interval '1 hour' AS kept FROM oauth_tokens WHERE kind = 'code'
+       ORDER BY used_at DESC NULLS LAST LIMIT 1`,
+    );
+    expect(rows).toEqual([{ kept: true }]);
     expect(await failure(await form('/oauth/token', fields))).toBe('invalid_grant');
+    expect((await revokedBy()).at(-1)).toBe('a second use of a code');
     expect(await ends(tokens.access_token)).toBe(true);
   });
 
@@ -294,6 +309,7 @@ describe('authorization of MCP clients', () => {
     const revoke = (token: string) => form('/oauth/revoke', { client_id: clientId, token });
     expect((await revoke('dr-rt-unknown')).status).toBe(200);
     expect((await revoke(tokens.refresh_token)).status).toBe(200);
+    expect((await revokedBy()).at(-1)).toBe('its client');
     expect(await ends(tokens.access_token)).toBe(true);
     expect(await failure(await refresh(clientId, tokens.refresh_token))).toBe('invalid_grant');
   });
@@ -332,6 +348,9 @@ describe('authorization of MCP clients', () => {
     expect(rows).toEqual([
       { original_key_id: key.id, submits_per_minute: 1, models: ['gpt-image-2'], scopes: ['images'], tasks: 'own' },
     ]);
+    // A client that has ended is no reason to refuse another one.
+    for (const { id } of await keysOf(lee)) await lee.ask(`/keys/${id}/revoke`, { method: 'POST' });
+    expect(await agree(lee, asked)).not.toBe('');
     for (const { id } of [key, ...(await keysOf(lee))]) await lee.ask(`/keys/${id}/revoke`, { method: 'POST' });
     const refused = await lee.call('/authorizations', { body: asked });
     expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining('has ended')]);

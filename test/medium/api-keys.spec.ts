@@ -50,6 +50,14 @@ it('stores the HMAC of a key and its first characters, never the key', async () 
   expect(rows[0]?.text).not.toContain(key.slice(12));
 });
 
+it('finds no key by an empty prefix, which those of clients have', async () => {
+  const owner = { accountId: 'acct_default', personId: 'person_1', client: 'An agent' };
+  const id = await newKeys.createForClient(owner, 0, () => Promise.resolve());
+  expect(await keys.revoke('')).toBe('unknown');
+  expect(await keys.update('', { name: 'other' })).toBe('unknown');
+  expect(await keys.revoke(id)).toMatchObject({ changed: true, key: { prefix: '', name: 'An agent (OAuth)' } });
+});
+
 it('hashes differently for another key and for another secret', () => {
   const hash = hashApiKey(SECRET, 'sk-dr-one');
   expect(hash).toHaveLength(32);

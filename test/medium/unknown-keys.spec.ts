@@ -1,4 +1,5 @@
 import { newApiKey } from '#accounts/api-keys.js';
+import { AuditLog } from '#accounts/audit-log.js';
 import { ClientTokens } from '#accounts/client-tokens.js';
 import { FindKey } from '#accounts/find-key.js';
 import { NewKeyRepository } from '#accounts/new-key.repository.js';
@@ -30,7 +31,11 @@ describe('a flood of unknown keys', () => {
     room = await openTaskRoom();
     const secrets = { secretKey: SECRET_KEY };
     newKeys = new NewKeyRepository(room.database, secrets);
-    const keys = new FindKey(room.database, secrets, new ClientTokens(room.database, secrets));
+    const keys = new FindKey(
+      room.database,
+      secrets,
+      new ClientTokens(room.database, secrets, new AuditLog(room.database)),
+    );
     uses = new KeyUses(keys, room.logger);
     // Nobody is turned away for waiting too long: how fast a busy machine looks 900 keys up is not in question here.
     const limiter = new FirstLookUpLimiter({ ...FIRST_LOOK_UP_LIMITS, maxWaitMs: 150_000 });

@@ -8,10 +8,13 @@ import { credentialsOf } from './credentials.js';
 import { EntraTokens } from './entra-tokens.js';
 import { OPENAI_OPTIONS, type OpenAiOptions } from './options.js';
 
-const TIMEOUT_MS = 15_000;
+/** Of one key; the next one may have the case. */
+const TIMEOUT_MS = 5_000;
 const MAX_BYTES = 65_536;
-/** Characters of a reason that are kept. */
-const MAX_REASON = 500;
+/** Characters of a reason, and of an identifier, that are kept. */
+const MAX_TEXT = 500;
+/** No row can have some of them, and no identifier has any. */
+const CONTROLS = /\p{C}/gu;
 
 /** Reads a case (`GET /safety/cases/{id}` below the base URL). */
 export const readSafetyCase: ReadSafetyCase = async (entry, key, caseId, { settings }, signal) => {
@@ -35,9 +38,14 @@ export const readSafetyCase: ReadSafetyCase = async (entry, key, caseId, { setti
     const body = await readJson(answer.body);
     const endUser = textAt(body, 'entity_identifier');
     if (endUser === undefined) throw unreadable(answer.status);
-    return { endUser, reason: textAt(body, 'reason')?.slice(0, MAX_REASON) };
+    const reason = textAt(body, 'reason');
+    return { endUser: kept(endUser), reason: reason && kept(reason) };
   });
 };
+
+function kept(text: string): string {
+  return text.slice(0, MAX_TEXT).replace(CONTROLS, '\u{fffd}');
+}
 
 function unreadable(status: number): ProviderError {
   const text = `The provider answered ${status}, without the case.`;

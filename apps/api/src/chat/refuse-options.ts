@@ -1,6 +1,7 @@
 import type { TokenPrices } from '#catalog/catalog.js';
 import { CHAT_EXTRAS } from '#catalog/catalog.js';
 import { AppError } from '#contract/app-error.js';
+import { LongText } from '#contract/long-text.js';
 import type { ScannedBody } from '../common/fastify/json-body.js';
 import { RESPONSES, type ChatApi } from './chat-api.js';
 import { jsonMembers, membersIn, valueAt, type Span } from './json-members.js';
@@ -142,8 +143,8 @@ function isOwnTool(value: unknown): boolean {
 }
 
 /** Counts the members of all objects in a value. */
-function countMembers(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
+export function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null || value instanceof LongText) return 0;
   const items = Object.values(value);
   return items.reduce<number>((sum, item) => sum + countMembers(item), Array.isArray(value) ? 0 : items.length);
 }

@@ -36,7 +36,8 @@ export class SubmitChecked {
     const gone = call?.gone ?? new AbortController().signal;
     const texts = await this.guardrail.check({ ...about, texts: [prompt], images }, gone).catch((error: unknown) => {
       if (gone.aborted) throw new CallerGone();
-      throw error instanceof AppError ? error.about('prompt', error.message) : error;
+      const isBlock = error instanceof AppError && error.code === 'moderation_blocked';
+      throw isBlock ? error.about('prompt', error.message) : error;
     });
     return texts === undefined ? command : withPrompt(command, texts[0] ?? '');
   }

@@ -31,7 +31,8 @@ export class PublicUsageController {
     const { group, name } = usageLabel(query);
     const { currency } = this.catalogs.current;
     const rows = await this.rowsOf(caller, { ...time, group, name, currency }).catch((error: unknown) => {
-      throw error instanceof AppError ? error : overloaded(error);
+      if (!(error instanceof AppError)) throw overloaded(error);
+      throw error.param === 'from' ? error.about('start', error.message) : error;
     });
     return {
       object: 'usage',

@@ -7,6 +7,7 @@ import type { DueNotice } from '#accounts/safety-notice.js';
 import { SafetyNotices } from '#accounts/safety-notices.repository.js';
 import { isEndUserIdentifier } from '#contract/labels.js';
 import { PrismaService } from '#database/prisma.service.js';
+import { timeLimit } from '#egress/time-limit.js';
 import { accountsOfEndUser } from '#tasks/row/accounts-of-end-user.sql.js';
 import { Logger } from '#telemetry/logger.js';
 import { EvaluateAlerts } from '../alerts/evaluate-alerts.js';
@@ -16,6 +17,8 @@ import { ReadCase } from './read-case.js';
 const MOST_NOTICES = 10;
 /** Longer than reading a case usually takes; then another worker may try. Acting on a case twice changes nothing. */
 const LEASE_MS = 20_000;
+/** How long one try to read a case takes at most: less than the lease, so that no other worker acts on it meanwhile. */
+const READ_MS = 15_000;
 const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 600_000;
 /** How long a case that can't be read is tried again, in ms. */
@@ -45,17 +48,23 @@ export class WatchEndUsers implements OnModuleDestroy {
 
   /** Handles what is due. Throws when the database does not answer. */
   async run(): Promise<void> {
-    const notices = await this.notices.takeDue(MOST_NOTICES, LEASE_MS);
-    await Promise.all(notices.map((notice) => this.handle(notice)));
+    // First, so that a provider that does not answer delays nothing that others led to.
     await this.announce();
+    const notices = await this.notices.takeDue(MOST_NOTICES, LEASE_MS);
+    if (notices.length === 0) return;
+    const handled = await Promise.allSettled(notices.map((notice) => this.handle(notice)));
+    await this.announce();
+    for (const one of handled) if (one.status === 'rejected') throw one.reason;
   }
 
   private async handle(notice: DueNotice): Promise<void> {
     const { provider, caseId, type } = notice;
-    const found = await this.cases.of(provider, caseId, this.stop.signal).catch((error: unknown) => {
-      this.logger.warn('safety_notice.case_unreadable', { provider, code: type, error });
-      return undefined;
-    });
+    const found = await this.cases
+      .of(provider, caseId, timeLimit(READ_MS, this.stop.signal))
+      .catch((error: unknown) => {
+        this.logger.warn('safety_notice.case_unreadable', { provider, code: type, error });
+        return undefined;
+      });
     if (found === undefined) return await this.putOff(notice);
     const { endUser, reason = null } = found;
     const accounts = isEndUserIdentifier(endUser) ? await accountsOfEndUser(this.prisma.pool, endUser, provider) : [];

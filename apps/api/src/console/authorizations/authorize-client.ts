@@ -8,6 +8,7 @@ import { SecretsConfig } from '#secrets/secrets.config.js';
 import { OAuthUrls } from '../../oauth/oauth-urls.js';
 import { AccountDefaults } from '../keys/account-defaults.js';
 import { AccountKeys } from '../keys/account-keys.js';
+import { hasEnded } from '../keys/key-rules.js';
 import type { AuthorizationBody, AuthorizationRequestView } from './dto/authorization.dto.js';
 
 const CHALLENGE = /^[\w-]{43}$/;
@@ -47,17 +48,14 @@ export class AuthorizeClient {
   }
 
   /**
-   * Throws like `describe`, `account_limit_reached` like a new key, and `not_permitted` for a member whose limited key has
-   * ended.
+   * Throws like `describe`, `account_limit_reached` like a new key, and `not_permitted` for a member whose limited keys
+   * have ended.
    */
   async authorize(who: Session, asked: AuthorizationBody): Promise<Authorized> {
     const { accountId, personId } = who;
     const { name: client } = this.clientOf(asked);
     const limited = await this.keys.limitedKey(who);
-    const hasEnded =
-      limited !== undefined &&
-      (limited.revokedAt !== null || (limited.expiresAt !== null && limited.expiresAt <= new Date()));
-    if (hasEnded) {
+    if (limited !== undefined && hasEnded(limited)) {
       const message = `Your key ${limited.name} had limits and has ended. Ask an owner or admin for another one.`;
       throw new AppError('not_permitted', message);
     }

@@ -16,7 +16,7 @@ import { budgetAfter } from '../dto/budget-body.dto.js';
 import { budgetView, spentView, type BudgetView } from '../dto/budget-view.dto.js';
 import { AccountDefaults } from './account-defaults.js';
 import { keySettings, type KeyChangeBody, type NewKeyBody } from './dto/key-bodies.dto.js';
-import { assertEnd, assertForMember, assertWithinAccount, isLimited } from './key-rules.js';
+import { assertEnd, assertForMember, assertWithinAccount, hasEnded, isLimited } from './key-rules.js';
 import { keyView, type KeyNameView, type KeyView, type NewKeyView } from './dto/key-view.dto.js';
 
 const HOUR_MS = 3_600_000;
@@ -72,19 +72,21 @@ export class AccountKeys {
   }
 
   /**
-   * The newest key of a member that an admin has limited, past or present; undefined for admins, who set limits
-   * themselves.
+   * The newest working key of a member that an admin has limited, or else the newest past one; undefined for admins, who
+   * set limits themselves.
    */
   async limitedKey(who: Manager): Promise<ApiKeyRow | undefined> {
     if (may(who, 'keys.manage_all')) return undefined;
     const rows = await this.rows(who);
     const budgets = await this.budgets.find(rows.map(({ id }) => id));
-    return rows.find((row) =>
+    const limited = rows.filter((row) =>
       isLimited(
         row,
         budgets.find(({ ownerId }) => ownerId === row.id),
       ),
     );
+    // An ended client has the limits of the key that it shared them with, which goes on.
+    return limited.find((row) => !hasEnded(row)) ?? limited[0];
   }
 
   async change(who: Manager, id: string, body: KeyChangeBody): Promise<KeyView> {
@@ -111,7 +113,7 @@ export class AccountKeys {
   async rotate(who: Manager, id: string, overlapHours: number): Promise<NewKeyView> {
     const created = await this.keys.withAccountKeys(who.accountId, async (transaction) => {
       const old = await this.find(who, id, transaction);
-      if (old.revokedAt !== null || (old.expiresAt !== null && old.expiresAt <= new Date())) {
+      if (hasEnded(old)) {
         throw new AppError('invalid_value', 'This key is revoked or expired. Create a new one.');
       }
       if (old.oauthClient !== null) {

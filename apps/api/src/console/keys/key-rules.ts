@@ -63,13 +63,19 @@ export function isLimited(
   return budget !== undefined || limits.some((limit) => limit !== null && limit !== 0);
 }
 
+/** Whether a key is revoked or expired. */
+export function hasEnded({ expiresAt, revokedAt }: Pick<ApiKeyRow, 'expiresAt' | 'revokedAt'>): boolean {
+  return revokedAt !== null || (expiresAt !== null && expiresAt <= new Date());
+}
+
 /** Throws AppError `invalid_value` for an expiry that would revive an ended key or extend a rotated one. */
-export function assertEnd({ expires_at: end }: Body, { expiresAt, replacedBy, revokedAt }: ApiKeyRow): void {
+export function assertEnd({ expires_at: end }: Body, row: ApiKeyRow): void {
+  const { expiresAt, replacedBy } = row;
   if (end === undefined || expiresAt === null) return;
   const isLater = end === null || Date.parse(end) > expiresAt.getTime();
-  const hasEnded = revokedAt !== null || expiresAt <= new Date();
-  if (!isLater || !(hasEnded || replacedBy !== null)) return;
-  const message = hasEnded
+  const isOver = hasEnded(row);
+  if (!isLater || !(isOver || replacedBy !== null)) return;
+  const message = isOver
     ? 'This key has expired. Create a new one.'
     : 'A rotated key cannot expire later than it already does.';
   throw new AppError('invalid_value', message, { param: 'expires_at' });
