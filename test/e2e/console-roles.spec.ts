@@ -59,6 +59,8 @@ const ROUTES: Readonly<Record<string, string>> = {
   'POST /end-users/state': 'oa',
   'GET /end-users/pause-rule': 'oa',
   'PUT /end-users/pause-rule': 'oa',
+  'GET /end-users/limits': 'oa',
+  'PUT /end-users/limits': 'oa',
   'GET /task-views': 'oamv',
   'POST /task-views': 'oamv',
   'POST /task-views/delete': 'oamv',

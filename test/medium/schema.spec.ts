@@ -20,6 +20,7 @@ describe('the migrated database and schema.prisma', () => {
     ['task_labels', Prisma.TaskLabelScalarFieldEnum],
     ['end_user_secrets', Prisma.EndUserSecretScalarFieldEnum],
     ['end_user_states', Prisma.EndUserStateScalarFieldEnum],
+    ['label_limits', Prisma.LabelLimitScalarFieldEnum],
     ['end_user_refusals', Prisma.EndUserRefusalScalarFieldEnum],
     ['safety_notices', Prisma.SafetyNoticeScalarFieldEnum],
     ['labeled_usage', Prisma.LabeledUsageScalarFieldEnum],
@@ -91,6 +92,7 @@ describe('the migrated database and schema.prisma', () => {
       ...[
         'grouped_usage',
         'idempotency_keys',
+        'label_limits',
         'labeled_usage',
         'passkeys',
         'people',
