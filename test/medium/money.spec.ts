@@ -299,7 +299,7 @@ describe('money', () => {
     expect(rows).toEqual([{ tasks: 7 }]);
     await expect(take({ accountId, apiKeyId })).rejects.toMatchObject({
       status: 402,
-      message: `The budget of this ${owner === 'key' ? 'API key' : 'account'} does not cover the request: 0.020000 is left this month.`,
+      message: `The budget of this ${owner === 'key' ? 'API key' : 'account'} does not cover the request: 0.020000 USD is left this month.`,
     });
   });
 
