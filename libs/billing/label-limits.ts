@@ -12,6 +12,8 @@ export interface LabelLimit {
   readonly tasksInFlight: number | null;
   /** Millionths, for each calendar month in UTC. */
   readonly monthlyBudget: number | null;
+  /** Its share of the account's turns in the queue, like a key's; null: its tasks take the turns of their keys. */
+  readonly weight: number | null;
 }
 
 /** The limit of one label of a request. */
@@ -30,11 +32,12 @@ export interface Labels {
 export function labelLimitsOf(
   rows: readonly (Omit<LabelLimit, 'kind' | 'monthlyBudget'> & { kind: string; monthlyBudgetMicros: bigint | null })[],
 ): LabelLimit[] {
-  return rows.map(({ kind, name, requestsPerMinute, tasksInFlight, monthlyBudgetMicros: micros }) => ({
+  return rows.map(({ kind, name, requestsPerMinute, tasksInFlight, weight, monthlyBudgetMicros: micros }) => ({
     kind: kind === 'tag' ? 'tag' : 'end_user',
     name,
     requestsPerMinute,
     tasksInFlight,
+    weight,
     monthlyBudget: micros === null ? null : Number(micros),
   }));
 }

@@ -22,7 +22,7 @@ export interface QueueCaller {
   readonly accountId: string;
   /** The account's turns per round, relative to other accounts; at least 1. */
   readonly accountWeight: number;
-  /** Keys that replaced each other take turns as one, and so do an account's batches. */
+  /** Keys that replaced each other take turns as one, and so do an account's batches, and the tasks of a label with a weight. */
   readonly originalKeyId: string;
   /** The key's share of its account's turns, relative to the account's other keys; below 1 for batches. */
   readonly weight: number;

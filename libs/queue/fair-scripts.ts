@@ -12,6 +12,8 @@ export const STEPS = 16;
 const KEEP_MS = 90_000_000;
 /** How long a task may be on its way from the line to the worker that claims it. */
 const HANDED_MS = 10_000;
+/** Turns of an account's keys that are over are forgotten each time so many more are known. */
+const FORGET_EVERY = 256;
 /** BullMQ orders prioritized jobs by priority times this plus a counter. */
 const SCORE = 2 ** 32;
 
@@ -80,6 +82,14 @@ const takeTurns = (from: number, to = '#ARGV'): string => `
     base = base + by
     call('HSET', rounds, 'base', exact(base))
   end
+  -- An account's end users may take turns like keys, and there may be many: turns that are over say nothing.
+  local function forget_turns(account)
+    if call('HLEN', keys(account)) % ${FORGET_EVERY} ~= 0 then return end
+    local current, all = turn_in(keys(account), 'now'), call('HGETALL', keys(account))
+    for i = 1, #all, 2 do
+      if all[i] ~= 'now' and tonumber(all[i + 1]) <= current then call('HDEL', keys(account), all[i]) end
+    end
+  end
   local answers, most = {}, tonumber(ARGV[${from}])
   for i = ${from + 1}, ${to}, 4 do
     local account, key = ARGV[i], ARGV[i + 2]
@@ -98,7 +108,7 @@ const takeTurns = (from: number, to = '#ARGV'): string => `
       priority = 0
     else
       call('HSET', rounds, account, exact(turn))
-      call('HSET', keys(account), key, exact(key_turn))
+      if call('HSET', keys(account), key, exact(key_turn)) == 1 then forget_turns(account) end
       call('PEXPIRE', keys(account), ${KEEP_MS})
     end
     answers[#answers + 1] = { priority, exact(turn), exact(key_turn), before }

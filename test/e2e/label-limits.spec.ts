@@ -118,11 +118,11 @@ describe('limits of end users and tags', () => {
   it('are shown as they were set, by owners and admins alone, and each change is in the audit log', async () => {
     const limits = [
       { kind: 'tag', name: ' beta ', monthly_budget: '5' },
-      { kind: 'end_user', name: null, requests_per_minute: 3, tasks_in_flight: 1 },
+      { kind: 'end_user', name: null, requests_per_minute: 3, tasks_in_flight: 1, weight: 2 },
     ];
-    const none = { requests_per_minute: null, tasks_in_flight: null, monthly_budget: null };
+    const none = { requests_per_minute: null, tasks_in_flight: null, monthly_budget: null, weight: null };
     const data = [
-      { kind: 'end_user', name: null, requests_per_minute: 3, tasks_in_flight: 1, monthly_budget: null },
+      { kind: 'end_user', name: null, requests_per_minute: 3, tasks_in_flight: 1, monthly_budget: null, weight: 2 },
       { ...none, kind: 'tag', name: 'beta', monthly_budget: '5.000000' },
     ];
     expect(await (await put(limits)).json()).toEqual({ data });
@@ -147,7 +147,8 @@ describe('limits of end users and tags', () => {
       [[{ kind: 'tag', tasks_in_flight: 1.5 }], 'limits[0]'],
       [[{ kind: 'tag', monthly_budget: 5 }], 'limits[0]'],
       [[{ kind: 'tag', monthly_budget: '-5' }], 'limits[0]'],
-      [[{ kind: 'tag', weight: 1 }], 'limits[0]'],
+      [[{ kind: 'tag', weight: 101 }], 'limits[0]'],
+      [[{ kind: 'tag', polls_per_minute: 1 }], 'limits[0]'],
       [[{ kind: 'tag' }, { kind: 'tag', name: null }], 'limits[1]'],
       [Array.from({ length: 101 }, (_, n) => ({ kind: 'tag', name: `t${n}` })), 'limits'],
     ];

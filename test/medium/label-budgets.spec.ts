@@ -18,6 +18,7 @@ const budget = (kind: LabelKind, name: string, monthlyBudget: number | null): La
   monthlyBudget,
   requestsPerMinute: null,
   tasksInFlight: null,
+  weight: null,
 });
 
 /** Two intakes on pools of their own, like two processes. */

@@ -10,6 +10,7 @@ const inFlight = (kind: 'end_user' | 'tag', name: string, tasksInFlight: number 
   tasksInFlight,
   requestsPerMinute: null,
   monthlyBudget: null,
+  weight: null,
 });
 const LIMITS = [inFlight('end_user', '', 2), inFlight('tag', 'a', 1), inFlight('tag', 'b', 3)];
 

@@ -6,6 +6,7 @@ CREATE TABLE "label_limits" (
     "requests_per_minute" INTEGER,
     "tasks_in_flight" INTEGER,
     "monthly_budget_micros" BIGINT,
+    "weight" INTEGER,
 
     CONSTRAINT "label_limits_pkey" PRIMARY KEY ("account_id", "kind", "name"),
     CONSTRAINT "label_limits_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id"),

@@ -26,32 +26,44 @@ interface LimitFields {
   requests: number | string;
   tasks: number | string;
   budget: number | string;
+  weight: number | string;
 }
 
 interface Fields {
   limits: LimitFields[];
 }
 
+const NEW_LIMIT: LabelLimit = {
+  kind: 'end_user',
+  name: null,
+  requests_per_minute: null,
+  tasks_in_flight: null,
+  monthly_budget: null,
+  weight: null,
+};
+
 let lastId = 0;
 
-function fieldsOf({ kind, name, requests_per_minute, tasks_in_flight, monthly_budget }: LabelLimit): LimitFields {
+function fieldsOf({ kind, name, weight, ...limit }: LabelLimit): LimitFields {
   return {
     id: ++lastId,
     whose: name === null ? `each ${kind}` : kind,
     name: name ?? '',
-    requests: requests_per_minute ?? '',
-    tasks: tasks_in_flight ?? '',
-    budget: monthly_budget === null ? '' : Number(monthly_budget),
+    requests: limit.requests_per_minute ?? '',
+    tasks: limit.tasks_in_flight ?? '',
+    budget: limit.monthly_budget === null ? '' : Number(limit.monthly_budget),
+    weight: weight ?? '',
   };
 }
 
-function limitOf({ whose, name, requests, tasks, budget }: LimitFields): LabelLimit {
+function limitOf({ whose, name, requests, tasks, budget, weight }: LimitFields): LabelLimit {
   return {
     kind: whose.endsWith('tag') ? 'tag' : 'end_user',
     name: isEach(whose) ? null : name.trim(),
     requests_per_minute: requests === '' ? null : Number(requests),
     tasks_in_flight: tasks === '' ? null : Number(tasks),
     monthly_budget: budget === '' ? null : String(budget),
+    weight: weight === '' ? null : Number(weight),
   };
 }
 
@@ -83,17 +95,7 @@ export function LabelLimitsDialog({ limits, onClose }: LabelLimitsDialogProps) {
     done: 'Limits updated.',
     after: onClose,
   });
-  const add = () =>
-    form.insertListItem(
-      'limits',
-      fieldsOf({
-        kind: 'end_user',
-        name: null,
-        requests_per_minute: null,
-        tasks_in_flight: null,
-        monthly_budget: null,
-      }),
-    );
+  const add = () => form.insertListItem('limits', fieldsOf(NEW_LIMIT));
   return (
     <FormDialog
       title="Limits of end users and tags"
@@ -106,7 +108,7 @@ export function LabelLimitsDialog({ limits, onClose }: LabelLimitsDialogProps) {
     >
       <Text size="sm">
         They apply beside those of the API key and the account. An end user or a tag that is named here has only the
-        limits given for it. Blank = no limit.
+        limits given for it. Blank = no limit. With a queue weight, it takes turns like a key of that weight.
       </Text>
       {form.values.limits.map(({ id, whose }, index) => (
         <Limit
@@ -154,6 +156,7 @@ function Limit({ number, isNamed, input, onRemove }: LimitProps) {
           thousandSeparator=","
           {...input('budget')}
         />
+        <NumberInput label="Queue weight" flex={1} min={1} max={100} allowDecimal={false} {...input('weight')} />
       </Group>
     </Stack>
   );

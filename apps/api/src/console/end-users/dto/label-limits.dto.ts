@@ -11,6 +11,7 @@ const MAX_LIMITS = 100;
 const MAX_REQUESTS = 1_000_000_000;
 /** When a label is at its limit, all its tasks are looked through. */
 const MAX_IN_FLIGHT = 1_000;
+const MAX_WEIGHT = 100;
 
 /** What an end user or a tag is limited to. */
 export class LabelLimitView {
@@ -50,10 +51,20 @@ export class LabelLimitView {
     description: 'For each calendar month (UTC), in the currency of the price book; null = any amount.',
   })
   monthly_budget!: string | null;
+
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    minimum: 1,
+    maximum: MAX_WEIGHT,
+    description:
+      'Takes turns in the queue as a key of this weight; null = its requests take the turns of their keys. The end user’s counts before those of tags.',
+  })
+  weight!: number | null;
 }
 
 const FORM =
-  '{"kind": "end_user" or "tag", "name": "..." or null, "requests_per_minute": 1 or more, "tasks_in_flight": 1 to 1000, "monthly_budget": "5.00"}, each of the last three or null';
+  '{"kind": "end_user" or "tag", "name": "..." or null, "requests_per_minute": 1 or more, "tasks_in_flight": 1 to 1000, "monthly_budget": "5.00", "weight": 1 to 100}, each of the last four or null';
 
 function limitsProblem(value: unknown, property: string): FieldProblem | undefined {
   if (!Array.isArray(value)) return undefined;
@@ -73,12 +84,13 @@ function limitsProblem(value: unknown, property: string): FieldProblem | undefin
 
 function isLimit(entry: unknown): boolean {
   if (typeof entry !== 'object' || entry === null) return false;
-  const { kind, name, requests_per_minute, tasks_in_flight, monthly_budget, ...others } = entry as Readonly<
+  const { kind, name, requests_per_minute, tasks_in_flight, monthly_budget, weight, ...others } = entry as Readonly<
     Record<string, unknown>
   >;
   if (Object.keys(others).length > 0 || (kind !== 'end_user' && kind !== 'tag')) return false;
   if (!isNameOf(kind, name)) return false;
   if (!isCount(requests_per_minute, MAX_REQUESTS) || !isCount(tasks_in_flight, MAX_IN_FLIGHT)) return false;
+  if (!isCount(weight, MAX_WEIGHT)) return false;
   return isAbsent(monthly_budget) || (typeof monthly_budget === 'string' && microsOf(monthly_budget) !== undefined);
 }
 
@@ -116,6 +128,7 @@ export function labelLimits({ limits }: LabelLimitsBody): LabelLimit[] {
     name: nameOf(limit),
     requestsPerMinute: limit.requests_per_minute ?? null,
     tasksInFlight: limit.tasks_in_flight ?? null,
+    weight: limit.weight ?? null,
     monthlyBudget: typeof limit.monthly_budget === 'string' ? (microsOf(limit.monthly_budget) ?? null) : null,
   }));
 }
@@ -126,6 +139,7 @@ export function labelLimitView({ kind, name, ...limit }: LabelLimit): LabelLimit
     name: name === '' ? null : name,
     requests_per_minute: limit.requestsPerMinute,
     tasks_in_flight: limit.tasksInFlight,
+    weight: limit.weight,
     monthly_budget: limit.monthlyBudget === null ? null : decimalOf(limit.monthlyBudget),
   };
 }
