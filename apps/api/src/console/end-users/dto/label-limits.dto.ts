@@ -122,6 +122,7 @@ export class LabelLimitsBody {
   limits!: LabelLimitView[];
 }
 
+/** The limits, with no name for each end user or tag. */
 export function labelLimits({ limits }: LabelLimitsBody): LabelLimit[] {
   return limits.map((limit) => ({
     kind: limit.kind,
@@ -133,6 +134,7 @@ export function labelLimits({ limits }: LabelLimitsBody): LabelLimit[] {
   }));
 }
 
+/** A limit as the console shows it. */
 export function labelLimitView({ kind, name, ...limit }: LabelLimit): LabelLimitView {
   return {
     kind,
