@@ -131,6 +131,13 @@ export const AUDIT_ACTIONS = {
         ? 'turned off the pause of end users'
         : `set that end users are paused after ${text('refusals') ?? 'some'} refused requests`,
   },
+  'end_users.limits_set': {
+    kind: 'tasks',
+    sentence: ({ text }) =>
+      text('count') === '0'
+        ? 'removed the limits of end users and tags'
+        : `set limits of end users and tags: ${text('count') ?? 'some'}`,
+  },
   'tasks.redriven': { kind: 'tasks', sentence: ({ text }) => `retried ${text('count') ?? 'some'} failed tasks` },
   'tasks.cancelled': { kind: 'tasks', sentence: ({ text }) => `canceled ${text('count') ?? 'some'} tasks` },
   'tasks.exported': { kind: 'tasks', sentence: ({ text }) => `exported ${text('count') ?? 'some'} tasks` },

@@ -31,7 +31,7 @@ export const ABILITIES = {
   'tasks.approve': { roles: ['owner', 'admin'], what: 'approve or reject requests above a price' },
   'end_users.manage': {
     roles: ['owner', 'admin'],
-    what: 'end users: flag, block, and unblock them; when they are paused',
+    what: 'end users: flag, block, and unblock them; pauses; limits, also of tags',
   },
   'webhooks.read': {
     roles: ['owner', 'admin', 'member'],

@@ -8,10 +8,19 @@ import { ChatUsageRepository } from './chat-usage.repository.js';
 import { ExpireChatUsage } from './expire-chat-usage.js';
 import { ExpireLedger } from './expire-ledger.js';
 import { RollUpUsage } from './roll-up-usage.js';
+import { LabelLimits } from './label-limits.repository.js';
 import { LabeledUsage } from './labeled-usage.js';
 import { UsageRepository } from './usage.repository.js';
 
-const rows = [BudgetRepository, ChargeRepository, ChatReserves, ChatUsageRepository, LabeledUsage, UsageRepository];
+const rows = [
+  BudgetRepository,
+  ChargeRepository,
+  ChatReserves,
+  ChatUsageRepository,
+  LabeledUsage,
+  UsageRepository,
+  LabelLimits,
+];
 const parts = [...rows, ExpireChatUsage, ExpireLedger, RollUpUsage];
 
 /** Prices, budgets and usage. Triggers reserve and settle the cost of tasks: ledger.sql. */

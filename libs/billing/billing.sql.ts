@@ -46,6 +46,8 @@ export interface BeginningChat {
   readonly requestId: string;
   readonly accountId: string;
   readonly keyId: string;
+  readonly endUser?: string | undefined;
+  readonly tags?: readonly string[];
 }
 
 /**
@@ -54,15 +56,15 @@ export interface BeginningChat {
  */
 export async function reserveChat(
   database: Queryable,
-  { requestId, accountId, keyId }: BeginningChat,
+  { requestId, accountId, keyId, endUser, tags }: BeginningChat,
   amount: number | null,
   lifeMs: number,
 ): Promise<void> {
   await database.query({
     name: 'chat_reserve',
     // A lost reserve does no harm, so this does not wait for the disk.
-    text: `SELECT chat_reserve($1, $2, $3, $4, $5) WHERE set_config('synchronous_commit', 'off', true) IS NOT NULL`,
-    values: [requestId, accountId, keyId, amount, lifeMs],
+    text: `SELECT chat_reserve($1, $2, $3, $4, $5, $6, $7) WHERE set_config('synchronous_commit', 'off', true) IS NOT NULL`,
+    values: [requestId, accountId, keyId, amount, lifeMs, endUser, tags],
   });
 }
 

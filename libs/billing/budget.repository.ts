@@ -48,9 +48,14 @@ export class BudgetRepository {
     });
   }
 
-  /** Whether any of these accounts and keys has a budget. */
+  /** Whether any of these accounts and keys has a budget, or labels of the accounts may have one. */
   async any(ownerIds: readonly string[]): Promise<boolean> {
-    return (await this.prisma.budget.count({ where: { ownerId: { in: inList(ownerIds) } } })) > 0;
+    const of = inList(ownerIds);
+    const [budgets, labels] = await Promise.all([
+      this.prisma.budget.count({ where: { ownerId: { in: of } } }),
+      this.prisma.labelLimit.count({ where: { accountId: { in: of }, monthlyBudgetMicros: { not: null } } }),
+    ]);
+    return budgets > 0 || labels > 0;
   }
 
   /**
@@ -103,7 +108,10 @@ export class BudgetRepository {
   /** How many budgets of accounts and of keys are spent to at least this share. */
   async countSpent(share: number): Promise<Readonly<Record<Budget['owner'], number>>> {
     const rows = await this.prisma.budget.findMany({
-      where: { OR: [{ period: 'total' }, { periodStart: { gte: monthOf(new Date()) } }] },
+      where: {
+        owner: { in: ['account', 'key'] },
+        OR: [{ period: 'total' }, { periodStart: { gte: monthOf(new Date()) } }],
+      },
       select: { owner: true, limitMicros: true, spentMicros: true },
     });
     const spent = rows.filter(({ limitMicros, spentMicros }) => Number(spentMicros) >= share * Number(limitMicros));

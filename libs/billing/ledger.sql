@@ -15,8 +15,9 @@
 --   a task has an end user or tags  tasks_label  writes what finds it by them
 --   changes are rolled up  labeled_usage    adds them up by end user and tag
 --
--- To prevent deadlocks, budgets are always locked in one order, the account before the key, and a transaction that locks
--- those of many owners first takes the advisory lock 'budgets of many'.
+-- To prevent deadlocks, budgets are always locked in one order, the account before the key before labels, and a transaction that
+-- locks those of many owners first takes the advisory lock 'budgets of many'. Where labels have budgets, whoever counts for the
+-- account first takes its own lock: labels of two tasks have no order.
 
 -- ---------------------------------------------------------------- budgets
 
@@ -36,19 +37,86 @@ CREATE OR REPLACE FUNCTION "budget_of"("id" TEXT) RETURNS TEXT LANGUAGE sql STAB
     SELECT COALESCE((SELECT "original_key_id" FROM "api_keys" WHERE "api_keys"."id" = "budget_of"."id"), "budget_of"."id")
 $$;
 
+-- The labels of a task or chat: its end user and its tags.
+CREATE OR REPLACE FUNCTION "labels_of"("end_user" TEXT, "tags" TEXT[]) RETURNS TABLE ("kind" TEXT, "name" TEXT) LANGUAGE sql IMMUTABLE AS $$
+    SELECT 'end_user', "end_user" WHERE "end_user" IS NOT NULL
+    UNION ALL SELECT DISTINCT 'tag', "tag" FROM unnest("tags") AS "tag"
+$$;
+
+-- The owner of a label's budget. No id of an account or a key has a space.
+CREATE OR REPLACE FUNCTION "label_owner"("account" TEXT, "kind" TEXT, "name" TEXT) RETURNS TEXT LANGUAGE sql IMMUTABLE AS $$
+    SELECT "account" || ' ' || "kind" || ' ' || "name"
+$$;
+
+-- All whose budgets a task or chat counts in, in the order in which they are locked: its account, its key, its end user, its tags.
+CREATE OR REPLACE FUNCTION "budget_owners"("account" TEXT, "key" TEXT, "end_user" TEXT, "tags" TEXT[]) RETURNS TEXT[]
+LANGUAGE plpgsql AS $$
+BEGIN
+    -- Whoever sets budgets of labels holds the table meanwhile, so this sees either none or all of them.
+    LOCK TABLE "budgets" IN ROW EXCLUSIVE MODE;
+    IF NOT EXISTS (SELECT 1 FROM "label_limits" WHERE "account_id" = "account" AND "monthly_budget_micros" IS NOT NULL) THEN
+        RETURN ARRAY["account", "budget_of"("key")];
+    END IF;
+    PERFORM pg_advisory_xact_lock(hashtextextended('budgets of labels of ' || "account", 0));
+    RETURN ARRAY["account", "budget_of"("key")] || ARRAY(SELECT "label_owner"("account", "label"."kind", "label"."name")
+        FROM "labels_of"("end_user", "tags") AS "label" ORDER BY "label"."kind" COLLATE "C", "label"."name" COLLATE "C");
+END;
+$$;
+
+-- What a label has spent since a time, the start of a day: rolled up, not rolled up yet, and reserved for tasks and chats that have
+-- not ended.
+CREATE OR REPLACE FUNCTION "label_spent"("account" TEXT, "of_kind" TEXT, "of_name" TEXT, "since" TIMESTAMPTZ) RETURNS BIGINT LANGUAGE sql STABLE AS $$
+    SELECT COALESCE(sum("amount"), 0)::bigint FROM (
+        SELECT "spend_micros" AS "amount" FROM "labeled_usage"
+        WHERE "account_id" = "account" AND "kind" = "of_kind" AND "name" = "of_name" AND "time" >= "since"
+        UNION ALL
+        SELECT "spend_micros" FROM "usage_changes" WHERE "account_id" = "account" AND "created_at" >= "since"
+            AND CASE "of_kind" WHEN 'tag' THEN "of_name" = ANY ("tags") ELSE "of_name" = "end_user" END
+        UNION ALL
+        SELECT "amount_micros" FROM "task_reserves" WHERE "account_id" = "account" AND "reserved_at" >= "since"
+            AND CASE "of_kind" WHEN 'tag' THEN "of_name" = ANY ("tags") ELSE "of_name" = "end_user" END
+        UNION ALL
+        SELECT "amount_micros" FROM "chat_reserves" WHERE "account_id" = "account" AND "created_at" >= "since"
+            AND CASE "of_kind" WHEN 'tag' THEN "of_name" = ANY ("tags") ELSE "of_name" = "end_user" END) AS "parts"
+$$;
+
+-- Labels get their budgets when they are first needed; "budget_owners" has locked them. A label without limits of its own has those
+-- of each label of its kind, which have no name.
+CREATE OR REPLACE FUNCTION "label_budgets_begin"("account" TEXT, "end_user" TEXT, "tags" TEXT[]) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    "month" TIMESTAMPTZ := "month_of"(clock_timestamp());
+BEGIN
+    INSERT INTO "budgets" ("owner_id", "owner", "limit_micros", "period", "spent_micros", "period_start")
+    SELECT "label_owner"("account", "label"."kind", "label"."name"), "label"."kind", "limit"."monthly_budget_micros", 'month',
+        "label_spent"("account", "label"."kind", "label"."name", "month"), "month"
+    FROM "labels_of"("end_user", "tags") AS "label", LATERAL (SELECT "monthly_budget_micros" FROM "label_limits" AS "limit"
+        WHERE "limit"."account_id" = "account" AND "limit"."kind" = "label"."kind" AND "limit"."name" IN ("label"."name", '')
+        ORDER BY "limit"."name" = '' LIMIT 1) AS "limit"
+    WHERE "limit"."monthly_budget_micros" IS NOT NULL AND NOT EXISTS (SELECT 1 FROM "budgets"
+        WHERE "owner_id" = "label_owner"("account", "label"."kind", "label"."name"))
+    ON CONFLICT ("owner_id") DO NOTHING;
+END;
+$$;
+
 -- Adds an amount spent at a time to the budgets, or subtracts it when negative; months that are over stay as they are.
--- The account always comes before the key.
-CREATE OR REPLACE FUNCTION "budgets_count"("account" TEXT, "key" TEXT, "amount" BIGINT, "at" TIMESTAMPTZ) RETURNS void
+CREATE OR REPLACE FUNCTION "budgets_count"("owners" TEXT[], "amount" BIGINT, "at" TIMESTAMPTZ) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
     "who" TEXT;
 BEGIN
-    FOREACH "who" IN ARRAY ARRAY["account", "budget_of"("key")] LOOP
+    FOREACH "who" IN ARRAY "owners" LOOP
         UPDATE "budgets" SET "spent_micros" = GREATEST("budget_spent"("budgets", "at") + "amount", 0),
             "period_start" = GREATEST("period_start", "month_of"("at"))
         WHERE "owner_id" = "who" AND ("period" = 'total' OR "period_start" <= "month_of"("at"));
     END LOOP;
 END;
+$$;
+
+-- For triggers that had begun before an upgrade.
+CREATE OR REPLACE FUNCTION "budgets_count"("account" TEXT, "key" TEXT, "amount" BIGINT, "at" TIMESTAMPTZ) RETURNS void
+LANGUAGE sql AS $$
+    SELECT "budgets_count"("budget_owners"("account", "key", NULL, NULL), "amount", "at")
 $$;
 
 -- ---------------------------------------------------------------- tasks
@@ -58,12 +126,16 @@ $$;
 CREATE OR REPLACE FUNCTION "tasks_reserve"() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     "amount" BIGINT := (NEW."cost" ->> 'reserved')::bigint;
+    "owners" TEXT[] := "budget_owners"(NEW."account_id", NEW."api_key_id", NEW."end_user", NEW."tags");
     "who" TEXT;
     "budget" "budgets";
     "left" BIGINT;
     "at" TIMESTAMPTZ;
 BEGIN
-    FOREACH "who" IN ARRAY ARRAY[NEW."account_id", "budget_of"(NEW."api_key_id")] LOOP
+    IF cardinality("owners") > 2 THEN
+        PERFORM "label_budgets_begin"(NEW."account_id", NEW."end_user", NEW."tags");
+    END IF;
+    FOREACH "who" IN ARRAY "owners" LOOP
         SELECT * INTO "budget" FROM "budgets" WHERE "owner_id" = "who" FOR UPDATE;
         CONTINUE WHEN NOT FOUND;
         IF "amount" IS NULL THEN
@@ -80,7 +152,7 @@ BEGIN
     INSERT INTO "charges" ("task_id", "kind", "amount_micros", "currency", "account_id", "api_key_id", "model", "created_at")
     VALUES (NEW."id", 'reserve', "amount", NEW."cost" ->> 'currency', NEW."account_id", NEW."api_key_id", NEW."model", "at");
     IF "amount" > 0 THEN
-        PERFORM "budgets_count"(NEW."account_id", NEW."api_key_id", "amount", "at");
+        PERFORM "budgets_count"("owners", "amount", "at");
         IF NEW."status" = 'pending' THEN
             INSERT INTO "task_reserves" ("task_id", "account_id", "api_key_id", "model", "currency", "amount_micros", "reserved_at", "hour",
                 "end_user", "tags")
@@ -200,11 +272,12 @@ BEGIN
         ('refund', "reserved" - "settled", NOT "billed" OR "reserved" > "settled")) AS "row" ("kind", "amount", "written")
     WHERE "written";
     IF "reserved" > "settled" THEN
-        PERFORM "budgets_count"(OLD."account_id", OLD."api_key_id", "settled" - "reserved", "at");
+        PERFORM "budgets_count"("budget_owners"(OLD."account_id", OLD."api_key_id", OLD."end_user", OLD."tags"),
+            "settled" - "reserved", "at");
     ELSIF "reserved" IS NULL AND "settled" > 0 THEN
         -- A budget that was set after it was accepted.
         SELECT "created_at" INTO "at" FROM "charges" WHERE "task_id" = OLD."id" AND "kind" = 'reserve';
-        PERFORM "budgets_count"(OLD."account_id", OLD."api_key_id", "settled", "at");
+        PERFORM "budgets_count"("budget_owners"(OLD."account_id", OLD."api_key_id", OLD."end_user", OLD."tags"), "settled", "at");
     END IF;
     IF TG_OP = 'DELETE' THEN
         RETURN OLD;
@@ -225,15 +298,20 @@ CREATE OR REPLACE TRIGGER "tasks_take_back" BEFORE DELETE ON "tasks"
 
 -- Refuses a chat whose budget is used up, or whose price is unknown, like tasks_reserve; otherwise reserves the amount.
 -- The last accepted chat may cost more than is left. Without a budget, nothing is written.
-CREATE OR REPLACE FUNCTION "chat_reserve"("request" TEXT, "account" TEXT, "key" TEXT, "amount" BIGINT, "life_ms" INTEGER) RETURNS void
+CREATE OR REPLACE FUNCTION "chat_reserve"("request" TEXT, "account" TEXT, "key" TEXT, "amount" BIGINT, "life_ms" INTEGER,
+    "end_user" TEXT, "tags" TEXT[]) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
+    "owners" TEXT[] := "budget_owners"("account", "key", "end_user", "tags");
     "who" TEXT;
     "budget" "budgets";
     "bound" BOOLEAN := false;
     "at" TIMESTAMPTZ;
 BEGIN
-    FOREACH "who" IN ARRAY ARRAY["account", "budget_of"("key")] LOOP
+    IF cardinality("owners") > 2 THEN
+        PERFORM "label_budgets_begin"("account", "end_user", "tags");
+    END IF;
+    FOREACH "who" IN ARRAY "owners" LOOP
         SELECT * INTO "budget" FROM "budgets" WHERE "owner_id" = "who" FOR UPDATE;
         CONTINUE WHEN NOT FOUND;
         "bound" := true;
@@ -247,17 +325,25 @@ BEGIN
     END LOOP;
     IF "bound" AND "amount" > 0 THEN
         "at" := clock_timestamp();
-        INSERT INTO "chat_reserves" ("request_id", "account_id", "api_key_id", "amount_micros", "created_at", "expires_at")
-        VALUES ("request", "account", "key", "amount", "at", "at" + "life_ms" * interval '1 millisecond');
-        PERFORM "budgets_count"("account", "key", "amount", "at");
+        INSERT INTO "chat_reserves" ("request_id", "account_id", "api_key_id", "amount_micros", "created_at", "expires_at",
+            "end_user", "tags")
+        VALUES ("request", "account", "key", "amount", "at", "at" + "life_ms" * interval '1 millisecond', "end_user", "tags");
+        PERFORM "budgets_count"("owners", "amount", "at");
     END IF;
 END;
+$$;
+
+-- For processes from before labels had budgets.
+CREATE OR REPLACE FUNCTION "chat_reserve"("request" TEXT, "account" TEXT, "key" TEXT, "amount" BIGINT, "life_ms" INTEGER) RETURNS void
+LANGUAGE sql AS $$
+    SELECT "chat_reserve"("request", "account", "key", "amount", "life_ms", NULL, NULL)
 $$;
 
 -- Deleting a reserve's row always releases the reserve.
 CREATE OR REPLACE FUNCTION "chat_reserves_release"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM "budgets_count"(OLD."account_id", OLD."api_key_id", -OLD."amount_micros", OLD."created_at");
+    PERFORM "budgets_count"("budget_owners"(OLD."account_id", OLD."api_key_id", OLD."end_user", OLD."tags"),
+        -OLD."amount_micros", OLD."created_at");
     RETURN OLD;
 END;
 $$;
@@ -280,10 +366,12 @@ BEGIN
     IF EXISTS (SELECT 1 FROM "added" WHERE "cost_micros" > 0)
         OR EXISTS (SELECT 1 FROM "added" JOIN "chat_reserves" USING ("request_id")) THEN
         PERFORM pg_advisory_xact_lock(hashtext('budgets of many'));
-        FOR "spent" IN SELECT "account_id", "api_key_id", "month_of"("created_at") AS "at", sum("cost_micros")::bigint AS "amount"
-            FROM "added" WHERE "cost_micros" > 0 GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
+        FOR "spent" IN SELECT "account_id", "api_key_id", "end_user", "tags", "month_of"("created_at") AS "at",
+                sum("cost_micros")::bigint AS "amount"
+            FROM "added" WHERE "cost_micros" > 0 GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5
         LOOP
-            PERFORM "budgets_count"("spent"."account_id", "spent"."api_key_id", "spent"."amount", "spent"."at");
+            PERFORM "budgets_count"("budget_owners"("spent"."account_id", "spent"."api_key_id", "spent"."end_user", "spent"."tags"),
+                "spent"."amount", "spent"."at");
         END LOOP;
         DELETE FROM "chat_reserves" USING "added" WHERE "chat_reserves"."request_id" = "added"."request_id";
     END IF;
@@ -358,12 +446,6 @@ CREATE OR REPLACE TRIGGER "grouped_usage_added" AFTER INSERT ON "usage_rollups" 
     FOR EACH STATEMENT EXECUTE FUNCTION "grouped_usage"();
 CREATE OR REPLACE TRIGGER "grouped_usage_changed" AFTER UPDATE ON "usage_rollups"
     REFERENCING OLD TABLE AS "replaced" NEW TABLE AS "added" FOR EACH STATEMENT EXECUTE FUNCTION "grouped_usage"();
-
--- The labels of a task or chat: its end user and its tags.
-CREATE OR REPLACE FUNCTION "labels_of"("end_user" TEXT, "tags" TEXT[]) RETURNS TABLE ("kind" TEXT, "name" TEXT) LANGUAGE sql IMMUTABLE AS $$
-    SELECT 'end_user', "end_user" WHERE "end_user" IS NOT NULL
-    UNION ALL SELECT DISTINCT 'tag', "tag" FROM unnest("tags") AS "tag"
-$$;
 
 -- Adds rolled-up changes by end user and by tag, per day: a task with two tags counts for both. A trigger, so that no process of
 -- an earlier version rolls changes up without it. Whatever removes changes from usage_changes rolls them up, one at a time.

@@ -5,7 +5,7 @@ import { IsUrl, ValidateBy } from 'class-validator';
  * request could not be told from one that still has it.
  */
 export const OWN_PATHS: readonly string[] = [
-  ...['v1', 'i', 'u', 'console', 'docs', 'openapi.json', 'healthz', 'readyz', 'metrics', 'mcp'],
+  ...['v1', 'i', 'u', 'console', 'docs', 'openapi.json', 'healthz', 'readyz', 'metrics', 'mcp', 'hooks'],
 ];
 
 /** Path segments that mean the same in URLs, HTML, cookies and the routes of proxies, however they are escaped. */

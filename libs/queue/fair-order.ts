@@ -22,7 +22,7 @@ export interface QueueCaller {
   readonly accountId: string;
   /** The account's turns per round, relative to other accounts; at least 1. */
   readonly accountWeight: number;
-  /** Keys that replaced each other take turns as one, and so do an account's batches. */
+  /** Keys that replaced each other take turns as one, and so do an account's batches, and the tasks of a label with a weight. */
   readonly originalKeyId: string;
   /** The key's share of its account's turns, relative to the account's other keys; below 1 for batches. */
   readonly weight: number;
@@ -46,7 +46,7 @@ export interface TurnOffer {
   readonly before: number;
 }
 
-/** A slot that a task needs in addition to its turn, among the tasks its account and key have in flight. */
+/** A slot that a task needs in addition to its turn, among the tasks its account, its key, and its labels have in flight. */
 export interface Slot {
   /** The task's own id, whichever job it has. */
   readonly task: string;
@@ -56,14 +56,19 @@ export interface Slot {
   readonly keys: readonly [known: string, account: string, key: string];
   /** 0 = any number. */
   readonly limits: { readonly account: number; readonly key: number };
+  /** Of each of its labels that has a limit: the Redis key of its tasks, and the limit. */
+  readonly labels: readonly { readonly key: string; readonly limit: number }[];
   /** How long it is kept if it is never freed, in ms. */
   readonly keptMs: number;
   /** For this many ms after a check of the account's rows, full sets are trusted without another check. */
   readonly trustedMs: number;
 }
 
-/** Why there is no slot: the account or the key is at its limit, or `unknown`: the rows must be checked first. */
-export type SlotRefusal = 'account' | 'key' | 'unknown';
+/**
+ * Why there is no slot: the account, the key, or a label, by its index, is at its limit, or `unknown`: the rows must be
+ * checked first.
+ */
+export type SlotRefusal = 'account' | 'key' | 'unknown' | number;
 
 /** A turn, once its job has its priority. */
 type TurnInLine = Omit<Turn, 'priority'>;
@@ -128,14 +133,14 @@ export class FairOrder {
   /** Like `takeTurn`, with a slot for its task: both or neither. */
   async takeTurnAndSlot(
     caller: QueueCaller,
-    { task, owner, keys, limits, keptMs, trustedMs }: Slot,
+    { task, owner, keys, limits, labels, keptMs, trustedMs }: Slot,
     mostBefore?: number,
   ): Promise<TurnOffer | SlotRefusal> {
     const slot = [`${owner} ${task}`, task, limits.account, limits.key, keptMs, trustedMs];
-    const values = [...slot, mostBefore ?? ANY, ...asked(caller)];
+    const values = [...slot, mostBefore ?? ANY, ...asked(caller), ...labels.map(({ limit }) => limit)];
     const [outcome, ...answer] = (await TAKE_TURN_AND_SLOT.run(
       this.redis,
-      [...this.keys, ...keys],
+      [...this.keys, ...keys, ...labels.map(({ key }) => key)],
       [this.prefix, ...values],
     )) as ['taken' | SlotRefusal, ...TurnAnswer];
     return outcome === 'taken' ? offerOf(caller, answer) : outcome;

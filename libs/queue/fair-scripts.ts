@@ -12,6 +12,8 @@ export const STEPS = 16;
 const KEEP_MS = 90_000_000;
 /** How long a task may be on its way from the line to the worker that claims it. */
 const HANDED_MS = 10_000;
+/** Turns of an account's keys that are over are forgotten each time so many more are known. */
+const FORGET_EVERY = 256;
 /** BullMQ orders prioritized jobs by priority times this plus a counter. */
 const SCORE = 2 ** 32;
 
@@ -50,12 +52,12 @@ function script(text: string): RedisScript {
 }
 
 /**
- * ARGV from `from` on: how many jobs may be ahead of one that takes a turn (-1 = any number, -2 = take none), then
+ * ARGV from `from` to `to`: how many jobs may be ahead of one that takes a turn (-1 = any number, -2 = take none), then
  * account, weight, key and weight for each job. Sets `answers`: priority, account's turn, key's turn, and jobs ahead,
  * for each; priority 0 = no turn was taken, and nothing has changed for its account.
  * Turns grow without limit but priorities do not: when half of them are used up, those of all waiting jobs are lowered.
  */
-const takeTurns = (from: number): string => `
+const takeTurns = (from: number, to = '#ARGV'): string => `
   local first, last_priority = ${FIRST_PRIORITY}, ${LAST_PRIORITY}
   local now, base = field(rounds, 'now'), field(rounds, 'base') or 0
   if not now then
@@ -80,8 +82,16 @@ const takeTurns = (from: number): string => `
     base = base + by
     call('HSET', rounds, 'base', exact(base))
   end
+  -- An account's end users may take turns like keys, and there may be many: turns that are over say nothing.
+  local function forget_turns(account)
+    if call('HLEN', keys(account)) % ${FORGET_EVERY} ~= 0 then return end
+    local current, all = turn_in(keys(account), 'now'), call('HGETALL', keys(account))
+    for i = 1, #all, 2 do
+      if all[i] ~= 'now' and tonumber(all[i + 1]) <= current then call('HDEL', keys(account), all[i]) end
+    end
+  end
   local answers, most = {}, tonumber(ARGV[${from}])
-  for i = ${from + 1}, #ARGV, 4 do
+  for i = ${from + 1}, ${to}, 4 do
     local account, key = ARGV[i], ARGV[i + 2]
     local last = field(rounds, account) or tonumber(call('ZRANGE', turns(account), -1, -1, 'WITHSCORES')[2])
     local turn = turn_after(rounds, 'now', ARGV[i + 1], last, ${STEPS})
@@ -98,7 +108,7 @@ const takeTurns = (from: number): string => `
       priority = 0
     else
       call('HSET', rounds, account, exact(turn))
-      call('HSET', keys(account), key, exact(key_turn))
+      if call('HSET', keys(account), key, exact(key_turn)) == 1 then forget_turns(account) end
       call('PEXPIRE', keys(account), ${KEEP_MS})
     end
     answers[#answers + 1] = { priority, exact(turn), exact(key_turn), before }
@@ -110,10 +120,12 @@ export const TAKE_TURNS = script(`${takeTurns(2)}
   return answers`);
 
 /**
- * Takes a turn, and a slot among the tasks that its account and key have in flight: both or neither. KEYS 7 to 9: when
- * accounts were checked, the account's tasks, the key's tasks; ARGV: what stands for the task among each of these (the
- * account's are stored as `<key> <task>`), the account's limit, the key's (0 = any number), ms a slot is kept, ms a check
- * of the rows is trusted, then see `takeTurns`. Returns the outcome, and with `taken` the answer of `takeTurns`.
+ * Takes a turn, and a slot among the tasks that its account, its key and its labels have in flight: all or none. KEYS 7 to
+ * 9: when accounts were checked, the account's tasks, the key's tasks; then each label's tasks. ARGV: what stands for the
+ * task among each of the two (the account's are stored as `<key> <task>`), the account's limit, the key's (0 = any number),
+ * ms a slot is kept, ms a check of the rows is trusted, then see `takeTurns` of one job, then each label's limit. Returns
+ * the outcome: with `taken` the answer of `takeTurns`, and the index of a label that is at its limit.
+ * Only the account and the key give up a slot by themselves: a label's is its task's while that is among the account's.
  */
 export const TAKE_TURN_AND_SLOT = script(`
   local time = now_ms()
@@ -127,10 +139,22 @@ export const TAKE_TURN_AND_SLOT = script(`
       return { i == 8 and 'account' or 'key' }
     end
   end
-  ${takeTurns(8)}
+  for i = 10, #KEYS do
+    local limit = tonumber(ARGV[i + 3])
+    if call('ZCARD', KEYS[i]) >= limit then
+      for _, task in ipairs(call('ZRANGE', KEYS[i], 0, -1)) do
+        if not call('ZSCORE', KEYS[8], task) then call('ZREM', KEYS[i], task) end
+      end
+    end
+    if call('ZCARD', KEYS[i]) >= limit then
+      if time - known > tonumber(ARGV[7]) then return { 'unknown' } end
+      return { i - 10 }
+    end
+  end
+  ${takeTurns(8, '12')}
   if answers[1][1] > 0 then
-    for i = 8, 9 do
-      call('ZADD', KEYS[i], time, ARGV[i - 6])
+    for i = 8, #KEYS do
+      call('ZADD', KEYS[i], time, i == 9 and ARGV[3] or ARGV[2])
       call('PEXPIRE', KEYS[i], ARGV[6])
     end
   end

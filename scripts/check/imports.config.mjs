@@ -23,7 +23,7 @@ const mayImport = {
   'providers/sandbox': [...below, 'providers', 'bytes', 'egress', 'images'],
   routing: [...below, 'redis', 'queue', 'database', 'catalog', 'providers'],
   guardrail: [...below, 'limits', 'egress'],
-  billing: [...below, 'catalog', 'database'],
+  billing: [...below, 'limits', 'catalog', 'database'],
   accounts: [...below, 'database', 'secrets', 'limits'],
   notifications: [...below, 'queue', 'database', 'secrets', 'accounts'],
   tasks: [...below, 'redis', 'queue', 'database', 'storage', 'notifications', 'billing'],

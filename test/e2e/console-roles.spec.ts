@@ -66,6 +66,8 @@ const ROUTES: Readonly<Record<string, string>> = {
   'GET /batches/{id}': 'oamv',
   'GET /batches/{id}/files/{name}': 'oamv',
   'POST /batches/{id}/cancel': 'oam',
+  'GET /end-users/limits': 'oa',
+  'PUT /end-users/limits': 'oa',
   'GET /task-views': 'oamv',
   'POST /task-views': 'oamv',
   'POST /task-views/delete': 'oamv',

@@ -21,6 +21,7 @@ describe('the migrated database and schema.prisma', () => {
     ['task_labels', Prisma.TaskLabelScalarFieldEnum],
     ['end_user_secrets', Prisma.EndUserSecretScalarFieldEnum],
     ['end_user_states', Prisma.EndUserStateScalarFieldEnum],
+    ['label_limits', Prisma.LabelLimitScalarFieldEnum],
     ['end_user_refusals', Prisma.EndUserRefusalScalarFieldEnum],
     ['safety_notices', Prisma.SafetyNoticeScalarFieldEnum],
     ['labeled_usage', Prisma.LabeledUsageScalarFieldEnum],
@@ -92,6 +93,7 @@ describe('the migrated database and schema.prisma', () => {
       ...[
         'grouped_usage',
         'idempotency_keys',
+        'label_limits',
         'labeled_usage',
         'oauth_tokens',
         'passkeys',

@@ -1,13 +1,20 @@
+import type { LabelKind } from '#billing/label-limits.js';
 import { AppError } from '#contract/app-error.js';
 import { MAX_HELD } from './approval.js';
 
 /** Seconds after which a refused caller may retry. */
 const RETRY_AFTER = 2;
 
-/** The key, or all keys of its account together, have reached their limit of tasks in flight. */
-export function tooManyTasks({ of, limit }: { of: 'key' | 'account'; limit: number }): AppError {
-  const who = of === 'key' ? 'This API key' : 'The account of this API key';
-  return new AppError('concurrency_limit_exceeded', `${who} is limited to ${limit} tasks in flight.`, {
+const OWNERS: Readonly<Record<'key' | 'account' | LabelKind, string>> = {
+  key: 'This API key',
+  account: 'The account of this API key',
+  end_user: 'This end user',
+  tag: 'A tag of this request',
+};
+
+/** The key, all keys of its account together, or a label have reached their limit of tasks in flight. */
+export function tooManyTasks({ of, limit }: { of: keyof typeof OWNERS; limit: number }): AppError {
+  return new AppError('concurrency_limit_exceeded', `${OWNERS[of]} is limited to ${limit} tasks in flight.`, {
     retryAfter: RETRY_AFTER,
   });
 }

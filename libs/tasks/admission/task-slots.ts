@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Redis } from 'ioredis';
+import { appliedLimits, labelLimitsOf, type AppliedLimit, type LabelKind } from '#billing/label-limits.js';
 import { inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { PRODUCER_REDIS } from '#redis/redis.module.js';
@@ -18,7 +19,14 @@ const CHECK_AT_ONCE = 100;
 const UNWRITTEN_MARGIN_MS = 3_000;
 /** Rows that one statement reads: accounts may have tens of thousands of tasks in flight. */
 const PAGE = 1_000;
-const COUNTED_COLUMNS = { id: true, accountId: true, apiKeyId: true, finishedAt: true } as const;
+const COUNTED_COLUMNS = {
+  id: true,
+  accountId: true,
+  apiKeyId: true,
+  finishedAt: true,
+  endUser: true,
+  tags: true,
+} as const;
 
 /** A task that waits for its approval has no slot. */
 const IN_FLIGHT = { finishedAt: null, phase: { not: 'held' } } as const;
@@ -28,6 +36,8 @@ interface CountedTask {
   readonly accountId: string;
   readonly apiKeyId: string;
   readonly finishedAt: Date | null;
+  readonly endUser: string | null;
+  readonly tags: readonly string[];
 }
 
 const NOW = `
@@ -58,7 +68,7 @@ const CORRECT = new RedisScript(`${NOW}
   redis.call('PEXPIRE', KEYS[2], ARGV[4])
   redis.call('ZADD', KEYS[1], now, ARGV[1])`);
 
-/** A task that wants a place among those of its key and account. */
+/** A task that wants a place among those of its key, its account, and its labels. */
 export interface SlotTaker {
   readonly id: string;
   readonly accountId: string;
@@ -68,16 +78,18 @@ export interface SlotTaker {
   readonly maxInFlight?: number | undefined;
   /** The account's own limit, likewise. */
   readonly accountMaxInFlight?: number | undefined;
+  /** The limits of its labels, if they have any. */
+  readonly labelLimits?: readonly AppliedLimit[];
 }
 
 /** Whose limit leaves no place, and what it is. */
 export interface Full {
-  readonly of: 'key' | 'account';
+  readonly of: 'key' | 'account' | LabelKind;
   readonly limit: number;
 }
 
 /**
- * How many tasks each API key and each account has in flight, at all processes together. Redis only remembers what the
+ * How many tasks each API key, each account, and each limited label has in flight, at all processes together. Redis only remembers what the
  * rows say: a caller is refused when the rows agree, an account that Redis does not know is looked up in them, and all
  * are now and again. So neither a lost command nor a lost Redis locks anybody out, or lets more in for long.
  */
@@ -117,6 +129,10 @@ export class TaskSlots {
     // Redis has lost it again already. A task that can't be counted is let in.
     if (taken === 'unknown') taken = await take();
     if (typeof taken === 'object') return taken;
+    if (typeof taken === 'number') {
+      const { kind = 'tag', tasksInFlight } = labelsIn(taker)[taken] ?? {};
+      return { of: kind, limit: tasksInFlight ?? 0 };
+    }
     const of = taken === 'key' ? 'key' : 'account';
     return { of, limit: slot?.limits[of] ?? 0 };
   }
@@ -147,14 +163,24 @@ export class TaskSlots {
   }
 
   /** The slot that a task needs; none without a limit. */
-  of({ id, accountId, originalKeyId, maxInFlight, accountMaxInFlight }: SlotTaker): Slot | undefined {
+  of(taker: SlotTaker): Slot | undefined {
+    const { id, accountId, originalKeyId, maxInFlight, accountMaxInFlight } = taker;
     const limits = {
       key: maxInFlight ?? this.config.maxTasksInFlight,
       account: accountMaxInFlight ?? this.config.accountTasksInFlight,
     };
-    if (limits.key <= 0 && limits.account <= 0) return undefined;
+    const labels = labelsIn(taker).map((label) => ({ key: this.labelKeyOf(label), limit: label.tasksInFlight }));
+    if (limits.key <= 0 && limits.account <= 0 && labels.length === 0) return undefined;
     const keys = [this.known, this.keyOf(accountId), this.keyOf(originalKeyId)] as const;
-    return { task: id, owner: originalKeyId, keys, limits, keptMs: this.config.deadlineMs, trustedMs: TRUSTED_MS };
+    return {
+      task: id,
+      owner: originalKeyId,
+      keys,
+      limits,
+      labels,
+      keptMs: this.config.deadlineMs,
+      trustedMs: TRUSTED_MS,
+    };
   }
 
   private async correctOne(account: string): Promise<void> {
@@ -176,10 +202,10 @@ export class TaskSlots {
       const own = new Map(
         rows
           .filter((row) => row.accountId === account)
-          .map(({ id, originalKeyId, finishedAt }) => [`${originalKeyId} ${id}`, finishedAt === null]),
+          .map((row) => [`${row.originalKeyId} ${row.id}`, { ...row, isPending: row.finishedAt === null }]),
       );
-      const ended = [...names].filter(([name, since]) => !(own.get(name) ?? since > now - this.unwrittenMs));
-      const pending = [...own].filter(([name, isPending]) => isPending && !names.has(name));
+      const ended = [...names].filter(([name, since]) => !(own.get(name)?.isPending ?? since > now - this.unwrittenMs));
+      const pending = [...own].filter(([name, { isPending }]) => isPending && !names.has(name));
       if (forget && names.size === 0 && pending.length === 0) await this.redis.zrem(this.known, account);
       else {
         await CORRECT.run(
@@ -190,8 +216,29 @@ export class TaskSlots {
             ...[...ended, ...pending].map(([name]) => name),
           ],
         );
+        await this.countForLabels(account, now, new Map(pending));
       }
     }
+  }
+
+  /** Counts tasks, by what stands for each, among those of their limited labels. */
+  private async countForLabels(
+    accountId: string,
+    now: number,
+    tasks: ReadonlyMap<string, Pick<CountedTask, 'endUser' | 'tags'>>,
+  ): Promise<void> {
+    const labeled = [...tasks].filter(([, { endUser, tags }]) => endUser !== null || tags.length > 0);
+    if (labeled.length === 0) return;
+    const limits = labelLimitsOf(await this.prisma.labelLimit.findMany({ where: { accountId } }));
+    if (limits.length === 0) return;
+    const commands = this.redis.pipeline();
+    for (const [name, labels] of labeled) {
+      for (const label of labelsIn({ labelLimits: appliedLimits(accountId, limits, labels) })) {
+        const key = this.labelKeyOf(label);
+        commands.zadd(key, 'NX', now, name).pexpire(key, this.config.deadlineMs);
+      }
+    }
+    await commands.exec();
   }
 
   /** The accounts' unfinished tasks and the named ones, each with the key that it is counted for. */
@@ -242,4 +289,15 @@ export class TaskSlots {
   private keyOf(owner: string): string {
     return `${this.prefix}:in-flight:${owner}`;
   }
+
+  private labelKeyOf({ id }: Pick<AppliedLimit, 'id'>): string {
+    return this.keyOf(`label:${id}`);
+  }
+}
+
+/** The limits of a task's labels, in the order in which they are asked for. */
+function labelsIn({ labelLimits = [] }: Pick<SlotTaker, 'labelLimits'>) {
+  return labelLimits.flatMap(({ tasksInFlight, ...label }) =>
+    tasksInFlight === null ? [] : [{ ...label, tasksInFlight }],
+  );
 }

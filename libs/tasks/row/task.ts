@@ -1,6 +1,7 @@
 import { type ErrorDetail, errorDetail, AppError } from '#contract/app-error.js';
 import type { ImageOptionValues } from '#contract/image-options.js';
 import type { ImageUsage } from '#contract/image-usage.js';
+import type { AppliedLimit } from '#billing/label-limits.js';
 import type { TaskCost } from '#billing/quote.js';
 import type { ProviderCall } from './provider-call.js';
 import type { TaskPhase, TaskStatus } from './task-status.js';
@@ -164,6 +165,8 @@ export interface TaskCommand {
   readonly endUser?: string | undefined;
   /** Absent: none. */
   readonly tags?: readonly string[];
+  /** What these are limited to; absent: nothing. */
+  readonly labelLimits?: readonly AppliedLimit[];
   /** The tasks that its caller may see, of which a repeated Idempotency-Key gets one; absent: all of the account. */
   readonly own?: OwnTasks | undefined;
 }

@@ -43,9 +43,12 @@ export class ChatBudget {
     const amount = prices === undefined ? null : reserveOf(chat, prices);
     const lifeMs = this.config.totalMs + this.config.afterHangupMs + WRITTEN_LATE_MS;
     const { accountId, keyId } = caller;
-    await this.reserves.reserve({ requestId, accountId, keyId }, amount, lifeMs).catch((error: unknown) => {
-      throw refusalOf(error, this.catalogs.current.currency) ?? overloaded(error);
-    });
+    const { endUser, tags } = chat;
+    await this.reserves
+      .reserve({ requestId, accountId, keyId, endUser, tags }, amount, lifeMs)
+      .catch((error: unknown) => {
+        throw refusalOf(error, this.catalogs.current.currency) ?? overloaded(error);
+      });
   }
 
   /** Releases the reservation of a chat that was never sent. If that fails, the reservation expires. */

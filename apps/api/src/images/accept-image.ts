@@ -129,10 +129,11 @@ export class AcceptImage {
     return { seconds: batchId === undefined ? keepSeconds : Math.max(keepSeconds, MIN_LINE_SECONDS), afterEndMs };
   }
 
-  private async labelsOf({ fields, headerLabels }: Asked, caller: Caller): Promise<RequestLabels> {
+  private async labelsOf({ fields, headerLabels, batchId }: Asked, caller: Caller): Promise<RequestLabels> {
     const { safety_identifier: safetyIdentifier, user, tags: bodyTags } = fields;
     const { endUser, tags } = headerLabels ?? { endUser: undefined, tags: undefined };
-    return await this.labels.of(caller, { safetyIdentifier, user, bodyTags, endUser, tags });
+    const sent = { safetyIdentifier, user, bodyTags, endUser, tags };
+    return await this.labels.of(caller, sent, { isCounted: batchId === undefined });
   }
 }
 

@@ -4,6 +4,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { EndUserSecrets } from '#accounts/end-user-secrets.js';
 import { EndUserStates } from '#accounts/end-user-states.js';
 import { derivedIdentifier } from '#accounts/end-users.js';
+import type { AppliedLimit } from '#billing/label-limits.js';
+import { LabelLimits } from '#billing/label-limits.repository.js';
 import { AppError } from '#contract/app-error.js';
 import {
   distinctTags,
@@ -18,6 +20,7 @@ import {
 import { overloaded } from '#contract/unavailable.js';
 import { UnreadableSecret } from '#secrets/sealed-text.js';
 import type { Caller } from '../auth/caller.js';
+import { RequestLimits } from '../limits/limit-requests.js';
 
 /** What the headers of a request say about its end user and its tags; undefined: nothing. */
 export interface HeaderLabels {
@@ -38,6 +41,8 @@ export interface RequestLabels {
   /** Undefined: none, so that fields of end users are passed on as they are. */
   readonly endUser: string | undefined;
   readonly tags: readonly string[];
+  /** What their account limits them to. */
+  readonly labelLimits: readonly AppliedLimit[];
 }
 
 /** The labels in headers. Throws AppError for tags that break the rules, and for a far too long identifier. */
@@ -68,14 +73,21 @@ export class LabelRequests {
   constructor(
     private readonly secrets: EndUserSecrets,
     private readonly states: EndUserStates,
+    private readonly limits: LabelLimits,
+    private readonly requests: RequestLimits,
   ) {}
 
   /**
+   * Counts the request for its labels, unless it is a line of a batch, which is counted for no key either.
    * Throws AppError: `missing_required_parameter` when the key requires an end user; `invalid_value` for an identifier
    * that can't be forwarded; `array_above_max_length` for too many tags; `end_user_blocked` and `end_user_paused`;
-   * `server_is_overloaded` without a database.
+   * `rate_limit_exceeded`; `server_is_overloaded` without a database.
    */
-  async of(caller: Labeling & Pick<Caller, 'tags'>, sent: SentLabels) {
+  async of(
+    caller: Labeling & Pick<Caller, 'tags'>,
+    sent: SentLabels,
+    { isCounted = true } = {},
+  ): Promise<RequestLabels> {
     const tags = distinctTags([...(sent.bodyTags ?? []), ...(sent.tags ?? []), ...(caller.tags ?? [])]);
     if (tags.length > MAX_TAGS) {
       const text = `A request has at most ${MAX_TAGS} tags, with those of its API key.`;
@@ -83,7 +95,9 @@ export class LabelRequests {
     }
     const endUser = await this.endUser(caller, sent);
     await this.states.assertAllowed(caller.accountId, endUser);
-    return { endUser, tags };
+    const labelLimits = await this.limits.applied(caller.accountId, { endUser, tags });
+    if (isCounted) await this.requests.admitLabels(labelLimits);
+    return { endUser, tags, labelLimits };
   }
 
   private async endUser(

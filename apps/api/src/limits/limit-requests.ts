@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { AppliedLimit } from '#billing/label-limits.js';
 import { AppError } from '#contract/app-error.js';
 import { QueueHealth } from '#queue/queue-health.js';
 import type { Session } from '#accounts/session-store.js';
@@ -26,8 +27,8 @@ interface Limit extends RateWindow {
 }
 
 /**
- * Counts the requests of counted routes, and rejects those above a limit of their key or their account. Each of them
- * may have its own limit; otherwise the deployment's applies.
+ * Counts the requests of counted routes, and rejects those above a limit of their key, their account, or one of their labels. A key
+ * or an account may have its own limit; otherwise the deployment's applies.
  */
 @Injectable()
 export class RequestLimits {
@@ -68,6 +69,20 @@ export class RequestLimits {
         },
       ],
       reply,
+    );
+  }
+
+  /** Counts a request for its end user and its tags, where they have limits. Throws like `admit`. */
+  async admitLabels(labels: readonly AppliedLimit[]): Promise<void> {
+    await this.count(
+      labels.map(({ kind, id, requestsPerMinute }) => ({
+        name: `label:${id}`,
+        policy: kind,
+        whose: kind === 'tag' ? 'A tag of this request' : 'This end user',
+        kind: 'requests',
+        limit: requestsPerMinute ?? 0,
+      })),
+      undefined,
     );
   }
 

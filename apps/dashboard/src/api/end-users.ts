@@ -4,6 +4,7 @@ import type { Schema } from './generated/schema.ts';
 
 export type EndUser = Schema['EndUserView'];
 export type PauseRule = Schema['PauseRuleView'];
+export type LabelLimit = Schema['LabelLimitView'];
 
 const REFRESH_MS = 15_000;
 /** What a changed state makes stale. */
@@ -28,4 +29,10 @@ export const foundEndUsersQuery = (identifier: string | undefined) =>
 export const pauseRuleQuery = queryOptions({
   queryKey: ['end-users', 'pause-rule'],
   queryFn: ({ signal }) => get<PauseRule>('/end-users/pause-rule', {}, signal),
+});
+
+/** What end users and tags are limited to. */
+export const labelLimitsQuery = queryOptions({
+  queryKey: ['end-users', 'limits'],
+  queryFn: ({ signal }) => get<Schema['LabelLimitsView']>('/end-users/limits', {}, signal),
 });

@@ -5,6 +5,7 @@ import { RefusedCallsRepository } from '#accounts/refused-calls.repository.js';
 import { AlertEventRepository } from '#notifications/alerts/alert-event.repository.js';
 import { ExpireChatUsage } from '#billing/expire-chat-usage.js';
 import { ExpireLedger } from '#billing/expire-ledger.js';
+import { LabelLimits } from '#billing/label-limits.repository.js';
 import { RollUpUsage } from '#billing/roll-up-usage.js';
 import { EraseMatching } from '#erasure/erase-matching.js';
 import { EraseTasks } from '#erasure/erase-tasks.js';
@@ -73,6 +74,7 @@ export class Schedules {
     responses: StoredResponses,
     deliveries: ExpireWebhooks,
     ledger: ExpireLedger,
+    labelLimits: LabelLimits,
     auditEntries: AuditLog,
     refusedCalls: RefusedCallsRepository,
     alertEvents: AlertEventRepository,
@@ -160,7 +162,10 @@ export class Schedules {
       {
         name: 'ledger',
         everyMs: EXPIRE_EVERY_MS,
-        run: () => ledger.run(config),
+        run: async () => {
+          await ledger.run(config);
+          await labelLimits.removeUnused();
+        },
         dueSince: {
           charges: () => ledger.chargesDueSince(config),
           usage_hours: () => ledger.usageDueSince('hour'),

@@ -3,6 +3,7 @@ import { ApiResponse } from '@nestjs/swagger';
 import { AuditLog } from '#accounts/audit-log.js';
 import { EndUserRefusals, type PauseRule } from '#accounts/end-user-refusals.repository.js';
 import { EndUserStates } from '#accounts/end-user-states.js';
+import { LabelLimits } from '#billing/label-limits.repository.js';
 import { AppError } from '#contract/app-error.js';
 import { isEndUserIdentifier } from '#contract/labels.js';
 import { Allow } from '../abilities.guard.js';
@@ -11,6 +12,7 @@ import { ListOf } from '../dto/list-views.dto.js';
 import { Session } from '../session.decorator.js';
 import { EndUserStateBody, FindEndUserBody, PauseRuleBody } from './dto/end-user-bodies.dto.js';
 import { EndUserListView, EndUserView, PauseRuleView } from './dto/end-user-views.dto.js';
+import { labelLimits, LabelLimitsBody, LabelLimitView, labelLimitView } from './dto/label-limits.dto.js';
 import { ShownEndUsers } from './shown-end-users.js';
 
 /** What the form proposes while end users are never paused. */
@@ -18,7 +20,9 @@ const PROPOSED = { window_minutes: 60, pause_minutes: 60 };
 
 class FoundEndUsersView extends ListOf(EndUserView, 'The end users that the identifier may mean.') {}
 
-/** End users of the account: owners and admins flag, block, and unblock them, and set when they are paused. */
+class LabelLimitsView extends ListOf(LabelLimitView, 'Those for each end user or tag first, then by name.') {}
+
+/** End users of the account: owners and admins flag, block, unblock, and limit them, and set when they are paused. */
 @ConsoleController('Tasks', 'end-users')
 @Allow('end_users.manage')
 export class EndUsersController {
@@ -26,6 +30,7 @@ export class EndUsersController {
     private readonly shown: ShownEndUsers,
     private readonly states: EndUserStates,
     private readonly refusals: EndUserRefusals,
+    private readonly limits: LabelLimits,
     private readonly audit: AuditLog,
   ) {}
 
@@ -73,6 +78,22 @@ export class EndUsersController {
     await this.refusals.setRule(session.accountId, rule);
     await this.audit.record(session, 'end_users.pause_rule_set', session.accountId, rule ?? { refusals: 0 });
     return ruleView(rule);
+  }
+
+  @Get('limits')
+  @ApiResponse({ status: 200, type: LabelLimitsView })
+  async showLimits(@Session() { accountId }: Session): Promise<LabelLimitsView> {
+    return { data: (await this.limits.read(accountId)).map(labelLimitView) };
+  }
+
+  @Put('limits')
+  @ApiResponse({ status: 200, type: LabelLimitsView, description: 'In effect everywhere within 5 seconds.' })
+  async setLimits(@Session() session: Session, @Body() body: LabelLimitsBody): Promise<LabelLimitsView> {
+    const { accountId } = session;
+    const limits = labelLimits(body);
+    await this.limits.set(accountId, limits);
+    await this.audit.record(session, 'end_users.limits_set', accountId, { count: limits.length });
+    return await this.showLimits(session);
   }
 }
 

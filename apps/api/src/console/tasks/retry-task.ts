@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { EndUserStates } from '#accounts/end-user-states.js';
+import { LabelLimits } from '#billing/label-limits.repository.js';
 import { thresholdFor } from '#tasks/admission/approval-thresholds.js';
 import { AppError } from '#contract/app-error.js';
 import { inputKey } from '#storage/object-key.js';
@@ -50,6 +51,7 @@ export class RetryTask {
     private readonly uploads: UploadRepository,
     private readonly config: UploadsConfig,
     private readonly states: EndUserStates,
+    private readonly labels: LabelLimits,
   ) {}
 
   /**
@@ -85,7 +87,8 @@ export class RetryTask {
       const cost = this.models.costOf(model, options);
       const order = { action, model, prompt, options, inputs, mask, kept, endUser, tags };
       const approveAbove = thresholdFor(payer.approvals, tags);
-      const command = { ...terms, ...taskOwnerOf(payer), id, ...order, cost, approveAbove };
+      const labelLimits = await this.labels.applied(payer.accountId, { endUser, tags });
+      const command = { ...terms, ...taskOwnerOf(payer), id, ...order, cost, approveAbove, labelLimits };
       const intake = await this.submits.submit(command, identity);
       if (intake.attached) await this.forgetCopies(id);
       return intake;

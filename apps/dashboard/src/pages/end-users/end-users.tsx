@@ -3,11 +3,12 @@ import { IconUserShield } from '@tabler/icons-react';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { endUsersQuery, foundEndUsersQuery, pauseRuleQuery } from '../../api/end-users.ts';
+import { endUsersQuery, foundEndUsersQuery, labelLimitsQuery, pauseRuleQuery } from '../../api/end-users.ts';
 import { Empty, PageFrame, Rows, Trouble } from '../../parts/page.tsx';
 import { SearchField } from '../../parts/search-field.tsx';
 import { SectionTitle } from '../../parts/section-title.tsx';
 import { EndUserTable } from './end-user-table.tsx';
+import { LabelLimitsDialog } from './label-limits-dialog.tsx';
 import { PauseRuleDialog } from './pause-rule-dialog.tsx';
 
 /** End users that are flagged, paused, or blocked, and those whose requests are refused for their content. */
@@ -26,6 +27,7 @@ export function EndUsersPage() {
           onChange={search}
         />
         <PauseRuleButton />
+        <LimitsButton />
       </Group>
       {identifier === undefined ? <Attention /> : <Found identifier={identifier} />}
     </PageFrame>
@@ -91,6 +93,19 @@ function PauseRuleButton() {
         {data?.refusals ? `Pause after ${data.refusals} refusals` : 'Pause automatically'}
       </Button>
       {opened && data !== undefined && <PauseRuleDialog rule={data} onClose={close} />}
+    </>
+  );
+}
+
+function LimitsButton() {
+  const { data } = useQuery(labelLimitsQuery);
+  const [opened, { open, close }] = useDisclosure(false);
+  return (
+    <>
+      <Button variant="default" disabled={data === undefined} onClick={open}>
+        {data === undefined || data.data.length === 0 ? 'Set limits' : `Limits: ${data.data.length}`}
+      </Button>
+      {opened && data !== undefined && <LabelLimitsDialog limits={data.data} onClose={close} />}
     </>
   );
 }
