@@ -27,6 +27,10 @@ describe('batches of chats', () => {
 models:
   gpt-image-2: { kind: image, routes: [{ provider: up }] }
   gpt-5.5: { kind: chat, routes: [{ provider: up }] }
+  covered:
+    kind: chat
+    routes: [{ provider: up }]
+    prices: [{ from: 2026-01-01, per_million_tokens: { input: 1, output: 1, covers: [tools] } }]
 `;
     await writeFile(join(folder, 'models.yaml'), file);
     platform = await startApiPlatform({ MODELS_FILE: join(folder, 'models.yaml'), UP_KEY: 'k' });
@@ -100,6 +104,45 @@ models:
     const { id } = await startBatch(platform, [chat('a', 'busy')], { endpoint: CHATS });
     expect(await endedBatch(platform, id)).toMatchObject({ request_counts: { total: 1, completed: 1, failed: 0 } });
     expect(sent('busy')).toBe(2);
+  });
+
+  it('have no images, which rows have no room for, and are not read beyond what is kept', async () => {
+    const header = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+    const png = Buffer.concat([header, Buffer.alloc(1_500)]).toString('base64');
+    let aborted: Promise<void> | undefined;
+    upstream.answer = (response, request) => {
+      if (!request.body.includes('endless')) {
+        const message = { role: 'assistant', content: `![image](data:image/png;base64,${png})` };
+        void json({ id: 'c1', choices: [{ index: 0, message }] })(response, request);
+        return;
+      }
+      aborted = request.aborted;
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.write(`{"id":"c1","text":"${'x'.repeat(1_500_000)}`);
+    };
+    const lines = [
+      chat('modalities', 'hi', { modalities: ['text', 'image'] }),
+      chat('unasked', 'hi'),
+      chat('long', 'endless'),
+    ];
+    const batch = await endedBatch(platform, (await startBatch(platform, lines, { endpoint: CHATS })).id);
+    const tools = [{ type: 'image_generation' }];
+    const drawn = lineOf('tool', { model: 'covered', input: 'hi', tools }, RESPONSES);
+    const other = await endedBatch(platform, (await startBatch(platform, [drawn], { endpoint: RESPONSES })).id);
+    const errors = [
+      ...(await resultsIn(platform, batch.error_file_id)),
+      ...(await resultsIn(platform, other.error_file_id)),
+    ];
+    expect(errors.map(({ custom_id: customId, response }) => [customId, codeOf(response?.body)])).toEqual([
+      ['modalities', 'unsupported_parameter'],
+      ['unasked', 'upstream_error'],
+      ['long', 'upstream_error'],
+      ['tool', 'unsupported_parameter'],
+    ]);
+    expect(upstream.received).toHaveLength(2);
+    await aborted;
+    const text = `SELECT outcome::text AS text FROM batch_lines WHERE outcome::text LIKE '%iVBORw0KGgo%'`;
+    expect((await platform.pool.query(text)).rows).toEqual([]);
   });
 
   it('are never sent again when their process was killed, and say so', async () => {

@@ -157,6 +157,29 @@ describe('the steps of a batch', () => {
     });
   });
 
+  it('hold few responses of chats while they are written', async () => {
+    let most = 0;
+    class Watched extends BatchSteps {
+      override async ended(...page: Parameters<BatchSteps['ended']>): ReturnType<BatchSteps['ended']> {
+        const lines = await super.ended(...page);
+        most = Math.max(most, JSON.stringify(lines).length);
+        return lines;
+      }
+    }
+    const watched = new Watched(room.database);
+    const { id } = await add(20, { endpoint: '/v1/responses' });
+    const body = JSON.stringify({ text: 'x'.repeat(1_000_000) });
+    const outcome = { response: { status_code: 200, request_id: 'req_x', body }, error: null };
+    for (let line = 1; line <= 20; line++) await steps.end(id, [{ line, taskId: null, outcome }]);
+    await steps.finalize(id, { outputFileId: newFileId(), errorFileId: newFileId() });
+    const store = new DiskStore(folder);
+    const batch = await read(id);
+    await new WriteResults(watched, new UploadRepository(room.database), store).write(batch);
+    expect(most).toBeLessThanOrEqual(10_000_000);
+    const { stream } = await store.open(uploadKey(batch.outputFileId ?? ''));
+    expect((await text(stream)).trimEnd().split('\n')).toHaveLength(20);
+  });
+
   it('read no whole file for a line from a store that ignores ranges', async () => {
     const megabytes = 64;
     let sent = 0;

@@ -334,6 +334,14 @@ describe('erasing tasks', () => {
       expect([await erase.erase(waiting), await erase.erase(released)]).toEqual([true, false]);
     });
 
+    it('waits for the store that may still carry out a write of a worker that has left it', async () => {
+      const id = await accepted();
+      const attempt = (await claim(id))?.attempt ?? 0;
+      expect(await room.transitions.park({ id, attempt }, 60_000, true)).toBeDefined();
+      await cancel(id);
+      expect(await erase.erase(id)).toBe(false);
+    });
+
     it('is known of a failed one by what its worker says with its end', async () => {
       for (const stopped of [true, false]) {
         const id = await accepted();

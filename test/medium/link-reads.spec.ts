@@ -5,6 +5,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { Agent } from 'undici';
 import { fastify, type FastifyInstance } from 'fastify';
 import { loadConfig } from '#config/load-config.js';
@@ -21,6 +22,7 @@ describe('the time of a download', () => {
   let folder: string;
   let server: FastifyInstance;
   let stream: Readable;
+  let isClosed = false;
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'darkroom-reads-'));
@@ -35,10 +37,22 @@ describe('the time of a download', () => {
       reply.raw.once('close', () => stream.destroy());
       return reply.header('content-length', stored.bytes).send(stream);
     });
+    server.get('/series', async (_request, reply) => {
+      const reading = await reads.series(reply);
+      const { stream: small } = await reading.open(KEY, { first: 0, last: 99 });
+      await buffer(small);
+      const body = Readable.from(Array.from({ length: 32 }, () => Buffer.alloc(BYTES / 32)));
+      body.once('close', reading.leave);
+      reply.raw.once('close', () => {
+        isClosed = true;
+        body.destroy();
+      });
+      return reply.send(body);
+    });
     await server.listen({ host: '127.0.0.1', port: 0 });
   });
+  afterEach(() => jest.useRealTimers());
   afterAll(async () => {
-    jest.useRealTimers();
     await server.close();
     await rm(folder, { recursive: true, force: true });
   });
@@ -56,6 +70,26 @@ describe('the time of a download', () => {
     jest.advanceTimersByTime(1);
     await closed;
     socket.destroy();
+  });
+
+  it('goes on while a response of several objects is not read, although none of them is open', async () => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
+    const socket = connect((server.server.address() as AddressInfo).port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    let received = 0;
+    socket.on('data', (bytes: Buffer) => (received += bytes.length));
+    socket.write('GET /series HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+    await once(socket, 'data');
+    socket.pause();
+    // Two megabytes of lines may still be on their way.
+    const limit = 100_000 + ((2_097_152 + 100) / 16_000) * 1_000;
+    jest.advanceTimersByTime(Math.floor(limit) - 1);
+    await new Promise(setImmediate);
+    expect(isClosed).toBe(false);
+    jest.advanceTimersByTime(2);
+    socket.resume();
+    await once(socket, 'close');
+    expect(received).toBeLessThan(BYTES);
   });
 });
 

@@ -287,6 +287,19 @@ describe('running one task', () => {
     expect(vendorCalls).toEqual(['bought']);
   });
 
+  it('remembers for later attempts that the store may still write what it did not confirm', async () => {
+    const id = await accepted();
+    const blocked = join(folder, 'results');
+    const free = { ...vendor(() => Promise.resolve(imageOf(goodPng))), free: true };
+    await rm(blocked, { recursive: true, force: true });
+    await writeFile(blocked, '');
+    await worker(free).run(id);
+    await rm(blocked);
+    expect(await read(id)).toMatchObject({ status: 'pending', phase: 'queued' });
+    await room.sql('UPDATE tasks SET next_try_at = NULL WHERE id = $1', [id]);
+    expect(await room.transitions.claim(id, 'next', 20_000)).toMatchObject({ losses: 0, mayStoreLate: true });
+  });
+
   it('gives up on a task that took three workers with it', async () => {
     const id = await accepted();
     for (let n = 0; n < 3; n++) {

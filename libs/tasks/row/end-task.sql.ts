@@ -21,7 +21,7 @@ const LOCKED = `ARRAY(SELECT id FROM tasks WHERE id = ANY (ARRAY(SELECT item ->>
 const END = {
   name: 'task_end',
   text: `UPDATE tasks SET status = ended, phase = 'done', finished_at = now(), lease_until = NULL, lease_owner = NULL,
-      worker_stopped = CASE WHEN ended = 'cancelled' THEN lease_owner IS NULL AND attempt = waits ELSE COALESCE(stopped, false) END,
+      worker_stopped = CASE WHEN ended = 'cancelled' THEN lease_owner IS NULL AND attempt = waits AND NOT may_store_late ELSE COALESCE(stopped, false) END,
       progress = CASE WHEN ended = 'completed' THEN 100 ELSE progress END, images = results, usage = used, warnings = warned, error = failure,
       calls = ${callsEnded('call')}, provider_call_open = provider_call_open AND ended = 'cancelled'
     FROM ${ofBatch('fence int, account text, ended text, results jsonb, used jsonb, warned jsonb, failure jsonb, call jsonb, stopped boolean')}

@@ -65,7 +65,7 @@ const END_USER_BLOCKED = `(end_user IS NOT NULL AND EXISTS (SELECT 1 FROM end_us
 
 /** What a worker needs to know of a task. */
 export const CLAIMED_COLUMNS = `${TASK_COLUMNS}, epoch, ${ORIGINAL_KEY} AS original_key_id, ${ACCOUNT_WEIGHT} AS account_weight,
-  ${TURN_KEY} AS turn_key, ${TURN_WEIGHT} AS turn_weight, prompt, inputs, mask, attempt, waits, losses, provider_starts, provider_job_id, provider_call_open,
+  ${TURN_KEY} AS turn_key, ${TURN_WEIGHT} AS turn_weight, prompt, inputs, mask, attempt, waits, losses, may_store_late, provider_starts, provider_job_id, provider_call_open,
   asynchronous, trace_parent, ${END_USER_BLOCKED} AS end_user_blocked, calls->-1 AS last_call,
   (EXTRACT(EPOCH FROM now() - (calls->-1->>'acceptedAt')::timestamptz) * 1000)::float8 AS waited_ms,
   (EXTRACT(EPOCH FROM deadline_at - now()) * 1000)::float8 AS remaining_ms`;
@@ -133,6 +133,7 @@ export interface ClaimedRow extends TaskRow {
   mask: unknown;
   attempt: number;
   losses: number;
+  may_store_late: boolean;
   provider_starts: number;
   provider_job_id: string | null;
   provider_call_open: boolean;

@@ -34,6 +34,8 @@ export interface ClaimedTask {
   readonly tries: number;
   /** How many workers let their lease of the task expire. */
   readonly losses: number;
+  /** The store may still carry out a write that an earlier attempt gave up. */
+  readonly mayStoreLate: boolean;
   readonly providerStarts: number;
   readonly providerJobId: string | null;
   /** An earlier attempt called a provider, and the outcome is unknown. */
@@ -193,7 +195,7 @@ export class TaskTransitions {
     lease: Lease,
     delayMs: number,
     end?: CallEnd,
-    how: Pick<Release, 'wait' | 'notCalled'> = {},
+    how: Pick<Release, 'wait' | 'notCalled' | 'mayStoreLate'> = {},
   ): Promise<QueueEntry | undefined> {
     return this.entryAfter({ lease, delayMs, call: end, ...how });
   }
@@ -202,8 +204,8 @@ export class TaskTransitions {
    * Releases the task while its provider keeps working: it keeps its phase and its open call, and is claimed again in
    * `delayMs` to check on the job. Returns like `release`.
    */
-  async park(lease: Lease, delayMs: number): Promise<QueueEntry | undefined> {
-    return this.entryAfter({ lease, delayMs, parked: true });
+  async park(lease: Lease, delayMs: number, mayStoreLate = false): Promise<QueueEntry | undefined> {
+    return this.entryAfter({ lease, delayMs, parked: true, mayStoreLate });
   }
 
   private async entryAfter(release: Release): Promise<QueueEntry | undefined> {
@@ -251,6 +253,7 @@ function toClaimed(row: ClaimedRow): ClaimedTask {
     attempt: row.attempt,
     tries: row.attempt - row.waits,
     losses: row.losses,
+    mayStoreLate: row.may_store_late,
     providerStarts: begun === undefined ? row.provider_starts : 0,
     providerJobId: row.provider_job_id,
     providerCallOpen: begun === undefined && row.provider_call_open,

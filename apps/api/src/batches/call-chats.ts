@@ -2,7 +2,6 @@ import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/comm
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ByteCollector } from '#bytes/bytes.js';
 import { BatchSteps, CALL_LEASE_MS } from '#batches/batch-steps.repository.js';
 import type { Batch, ClaimedLine, LineOutcome } from '#batches/batch.js';
 import { AppError } from '#contract/app-error.js';
@@ -13,12 +12,12 @@ import { Logger } from '#telemetry/logger.js';
 import type { Caller } from '../auth/caller.js';
 import { LineCallers } from '../auth/line-callers.js';
 import { appErrorOf } from '../common/framework-error.js';
+import { answerText } from './answer-text.js';
 import { IN_DOUBT, refusalOf } from './line-outcome.js';
 import { readLine } from './read-line.js';
 
 /** Most chats of a batch that are under way; each may hold its line and its response, of 1 MB each. */
 const AT_ONCE = 8;
-const MAX_RESPONSE_BYTES = 1_048_576;
 /** Answers that say nothing about the request: it is sent again later, if no provider may have answered it. */
 const STATUSES_TO_RETRY: readonly number[] = [429, 503];
 /** How often a batch of chats takes its next step, in ms. */
@@ -70,11 +69,16 @@ export class CallChats implements BeforeApplicationShutdown {
     if (until !== undefined) return until - now;
     const room = AT_ONCE - (await this.steps.countCalled(batch.id));
     if (room <= 0 || this.stopping) return LOOK_EVERY_MS;
-    for (const line of await this.steps.call(batch.id, room)) this.begin(batch, line, caller);
+    for (const line of await this.steps.call(batch.id, room)) await this.begin(batch, line, caller);
     return LOOK_EVERY_MS;
   }
 
-  private begin(batch: Batch, line: ClaimedLine, caller: Caller): void {
+  private async begin(batch: Batch, line: ClaimedLine, caller: Caller): Promise<void> {
+    // The shutdown may have found nothing to wait for already.
+    if (this.stopping) {
+      await this.steps.putOff(batch.id, line);
+      return;
+    }
     const name = `${batch.id} ${line.line}`;
     const ended = this.pass(batch, line, caller)
       // Its lease ends, and with it the line.
@@ -139,32 +143,16 @@ export class CallChats implements BeforeApplicationShutdown {
       const request = { method: 'POST', url: batch.endpoint, headers, payload: JSON.stringify(body) } as const;
       const response = await server.inject({ ...request, payloadAsStream: true });
       const { statusCode, headers: sent } = response;
-      const text = await textOf(response.stream());
-      return {
-        response: { status_code: statusCode, request_id: String(sent['x-request-id']), body: text },
-        error: null,
-      };
+      try {
+        const text = await answerText(response.stream());
+        return {
+          response: { status_code: statusCode, request_id: String(sent['x-request-id']), body: text },
+          error: null,
+        };
+      } finally {
+        // Nobody reads what is left of a response that can't be kept.
+        response.raw.res.destroy();
+      }
     });
   }
-}
-
-/** A body of JSON, on one line. Throws AppError for one that is none, or is too long to be kept. */
-async function textOf(stream: AsyncIterable<Buffer>): Promise<string> {
-  const pieces = new ByteCollector();
-  for await (const piece of stream) {
-    pieces.add(piece);
-    if (pieces.bytes > MAX_RESPONSE_BYTES) throw unusable('is larger than 1 MB');
-  }
-  const text = Buffer.concat(pieces.pieces()).toString();
-  try {
-    JSON.parse(text);
-  } catch {
-    throw unusable('is not JSON');
-  }
-  // Only between values: strings have no line breaks.
-  return text.replace(/[\r\n]+/g, ' ').trim();
-}
-
-function unusable(why: string): AppError {
-  return new AppError('chat_upstream_error', `The response ${why}, so a batch cannot keep it.`);
 }

@@ -1,15 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Readable } from 'node:stream';
 import { BatchSteps } from '#batches/batch-steps.repository.js';
-import { isSuccess, type Batch, type EndedLine } from '#batches/batch.js';
+import { hasChats, isSuccess, type Batch, type EndedLine } from '#batches/batch.js';
 import { uploadKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import { UploadRepository } from '#uploads/upload.repository.js';
 
 const CONTENT_TYPE = 'application/jsonl';
-/** Lines in memory at a time. */
+/** Lines in memory at a time; a chat may have a response of 1 MB. */
 const PAGE = 500;
+const PAGE_OF_CHATS = 8;
 
 /** A file of results. */
 interface ResultFile {
@@ -54,11 +55,13 @@ export class WriteResults {
   }
 
   /** All or none: whoever ends the batch deletes its lines, and a file that breaks off here is not stored. */
-  private async *lines({ id }: Batch, { name, lines }: Pick<ResultFile, 'name' | 'lines'>): AsyncGenerator<Buffer> {
+  private async *lines(batch: Batch, { name, lines }: Pick<ResultFile, 'name' | 'lines'>): AsyncGenerator<Buffer> {
+    const { id } = batch;
+    const size = hasChats(batch) ? PAGE_OF_CHATS : PAGE;
     let after = 0;
     let written = 0;
     for (;;) {
-      const page = await this.steps.ended(id, after, PAGE);
+      const page = await this.steps.ended(id, after, size);
       const last = page.at(-1);
       if (last === undefined) break;
       const wanted = page.filter(({ outcome }) => isSuccess(outcome) === (name === 'output'));

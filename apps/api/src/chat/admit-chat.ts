@@ -22,7 +22,7 @@ import type { ChatRequest } from './chat-request.js';
 import { OpenChats } from './open-chats.js';
 import { PassChat, type StoredResponseCall } from './pass-chat.js';
 import { RESPONSE_ID } from './response-id.js';
-import { assertCovered } from './refuse-options.js';
+import { assertCovered, assertNoImages } from './refuse-options.js';
 import { assertNoUploadLinks } from './upload-links.js';
 
 /** The model that a chat names, and the catalog it is from. */
@@ -70,6 +70,7 @@ export class AdmitChat {
     assertNoUploadLinks(asked.body, asked.api.input, this.signer);
     const prices = chatPrices(catalog, model, new Date());
     if (prices) assertCovered(asked, prices);
+    if (caller.line !== undefined) assertNoImages(asked);
     const holder = await this.holderOf(request, asked, named);
     const chat = holder === undefined ? asked : { ...asked, earlierTokens: holder.tokens };
     const source = sourceOf(request);

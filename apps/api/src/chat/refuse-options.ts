@@ -104,15 +104,34 @@ export function assertCovered(
  * tools. Throws AppError `unsupported_parameter`.
  */
 export function assertNoImageTool({ bytes, members }: ChatMembers, covers: readonly string[] = []): void {
-  const span = members.get('tools');
-  if (span === undefined || covers.includes('tools')) return;
-  const json = bytes.subarray(span.start, span.end);
-  if (!json.includes(IMAGE_TOOL)) return;
-  const tools = [valueAt(json, { start: 0, end: json.length })].flat() as ({ readonly type?: unknown } | null)[];
-  const index = tools.findIndex((tool) => tool?.type === IMAGE_TOOL);
+  if (covers.includes('tools')) return;
+  const index = imageToolIn({ bytes, members });
   if (index === -1) return;
   const text = `No provider of this model offers the ${IMAGE_TOOL} tool: generate images with POST /v1/images/generations, and edit them with POST /v1/images/edits.`;
   throw new AppError('unsupported_parameter', text, { param: `tools[${index}]` });
+}
+
+/**
+ * Rejects what asks for images in the response to a chat, for a line of a batch: its row has no room for them. Throws
+ * AppError `unsupported_parameter`.
+ */
+export function assertNoImages(chat: ChatMembers): void {
+  const index = imageToolIn(chat);
+  const span = chat.members.get('modalities');
+  const kinds = span === undefined ? [] : [valueAt(chat.bytes, span)].flat();
+  if (index === -1 && !kinds.includes('image')) return;
+  const text = 'A chat in a batch has no images in its response: order them in a batch of /v1/images/generations.';
+  throw new AppError('unsupported_parameter', text, { param: index === -1 ? 'modalities' : `tools[${index}]` });
+}
+
+/** Where the image tool is among the tools; -1 if it is none of them. */
+function imageToolIn({ bytes, members }: ChatMembers): number {
+  const span = members.get('tools');
+  if (span === undefined) return -1;
+  const json = bytes.subarray(span.start, span.end);
+  if (!json.includes(IMAGE_TOOL)) return -1;
+  const tools = [valueAt(json, { start: 0, end: json.length })].flat() as ({ readonly type?: unknown } | null)[];
+  return tools.findIndex((tool) => tool?.type === IMAGE_TOOL);
 }
 
 function notCovered(what: string, param: string): AppError {

@@ -15,6 +15,8 @@ const LINK_SHARE = 3 / 4;
 const NETWORK_SHARE = 1 / 4;
 /** In bytes per second; a download that is slower for its whole length is cut off. */
 const SLOWEST = 16_000;
+/** Bytes of earlier objects that a response of several may still have to send when it opens the next: two long lines. */
+const UNSENT_BYTES = 2_097_152;
 /** How long a download waits while its network has too many, in ms: a page of small images takes turns. */
 const TURN_MS = 5_000;
 /** Seconds after which a rejected caller may retry. */
@@ -53,8 +55,12 @@ export class LinkReads {
   async read(key: string, reply: FastifyReply, range?: ByteRange): Promise<StoredObject> {
     const leave = await this.place(reply);
     try {
-      const stored = await this.open(key, reply, range);
-      stored.stream.once('close', leave);
+      const stored = await this.store.open(key, range && { range });
+      const timer = this.limitTime(stored.bytes, reply);
+      stored.stream.once('close', () => {
+        clearTimeout(timer);
+        leave();
+      });
       return stored;
     } catch (error) {
       leave();
@@ -63,38 +69,38 @@ export class LinkReads {
   }
 
   /**
-   * For a response made of several objects, of which one is open at a time: it keeps one place until `leave`. Throws
-   * AppError like `read`; `open` of what it returns throws ObjectNotFound or StorageError.
+   * For a response made of several objects, of which one is open at a time: it keeps one place until `leave`, so the time of
+   * each object lasts until the next one is opened. Throws AppError like `read`; `open` of what it returns throws
+   * ObjectNotFound or StorageError.
    */
   async series(reply: FastifyReply): Promise<SeriesOfReads> {
     const leavePlace = await this.place(reply);
     let left = false;
     let current: StoredObject | undefined;
+    let timer: NodeJS.Timeout | undefined;
     const leave = (): void => {
       if (left) return;
       left = true;
+      clearTimeout(timer);
       current?.stream.destroy();
       leavePlace();
     };
     const open = async (key: string, range?: ByteRange): Promise<StoredObject> => {
       current?.stream.destroy();
-      current = await this.open(key, reply, range);
-      if (!left) return current;
-      current.stream.destroy();
-      throw new Error('the download has ended');
+      current = await this.store.open(key, range && { range });
+      if (left) {
+        current.stream.destroy();
+        throw new Error('the download has ended');
+      }
+      clearTimeout(timer);
+      timer = this.limitTime(current.bytes + UNSENT_BYTES, reply);
+      return current;
     };
     return { open, leave };
   }
 
   private place(reply: FastifyReply): Promise<() => void> {
     return this.places.waitForOwn(networkOf(reply.request.ip), closing(reply));
-  }
-
-  private async open(key: string, reply: FastifyReply, range?: ByteRange): Promise<StoredObject> {
-    const stored = await this.store.open(key, range && { range });
-    const timer = this.limitTime(stored.bytes, reply);
-    stored.stream.once('close', () => clearTimeout(timer));
-    return stored;
   }
 
   private limitTime(bytes: number, reply: FastifyReply): NodeJS.Timeout {

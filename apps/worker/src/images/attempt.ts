@@ -26,8 +26,8 @@ export class Attempt {
   call: AttemptedCall | undefined;
   /** The call that the claim already counted, until it is made or replaced by another. */
   begun: ProviderCall | undefined;
-  /** The store may still carry out a write that this attempt gave up. */
-  mayStoreLate = false;
+  /** The store may still carry out a write that this attempt, or an earlier one, gave up. */
+  mayStoreLate: boolean;
 
   constructor(
     readonly claimed: ClaimedTask,
@@ -36,6 +36,7 @@ export class Attempt {
   ) {
     this.starts = claimed.providerStarts;
     this.begun = claimed.begun;
+    this.mayStoreLate = claimed.mayStoreLate;
   }
 
   /**

@@ -65,8 +65,9 @@ export class SettleAttempt {
    * Releases the task while its provider works, to be resumed in `delayMs`. False when it is no longer held. Throws TransitionUnanswered when the
    * database does not answer: then the lease expires, and the next worker fetches the job.
    */
-  async parked({ claimed, lease, call, span }: Attempt, delayMs: number): Promise<boolean> {
-    const entry = await this.transitions.park(lease, delayMs).catch((cause: unknown) => {
+  async parked(attempt: Attempt, delayMs: number): Promise<boolean> {
+    const { claimed, lease, call, span } = attempt;
+    const entry = await this.transitions.park(lease, delayMs, attempt.mayStoreLate).catch((cause: unknown) => {
       throw new TransitionUnanswered('not parked', { cause });
     });
     const line = { ...identity(claimed), attempt: lease.attempt, provider: call?.provider.name, durationMs: delayMs };
@@ -107,6 +108,7 @@ export class SettleAttempt {
         const entry = await this.transitions.release(lease, verdict.delayMs, end, {
           wait: verdict.wait,
           notCalled: attempt.begun !== undefined,
+          mayStoreLate: attempt.mayStoreLate,
         });
         if (entry === undefined) break;
         span.set({ outcome: 'given_back', delayMs: verdict.delayMs });

@@ -98,9 +98,8 @@ export class StoreResults {
   private async keep(key: string, image: FinishedImage, attempt: Attempt): Promise<void> {
     const { signal } = attempt.lease;
     try {
-      await this.putWithRetries(key, image, signal);
+      await this.putWithRetries(key, image, attempt);
     } catch (error) {
-      attempt.mayStoreLate = true;
       // The store may have written the object before the abort reached it; retention finds what remains.
       if (signal.aborted) await this.store.delete(key).catch(() => undefined);
       throw error instanceof StorageError ? new ImageNotStored('not stored', { cause: error }) : error;
@@ -111,17 +110,15 @@ export class StoreResults {
    * Stores paid-for bytes, with retries, so that a short outage of the store does not cost a second image. Throws
    * StorageError after the last attempt, or the signal's abort reason.
    */
-  private async putWithRetries(
-    key: string,
-    { pieces, contentType }: FinishedImage,
-    signal: AbortSignal,
-  ): Promise<void> {
+  private async putWithRetries(key: string, { pieces, contentType }: FinishedImage, attempt: Attempt): Promise<void> {
+    const { signal } = attempt.lease;
     for (let failures = 0; ;) {
       signal.throwIfAborted();
       try {
         await this.store.put(key, pieces, { contentType, signal });
         return;
       } catch (error) {
+        attempt.mayStoreLate = true;
         signal.throwIfAborted();
         failures += 1;
         if (!(error instanceof StorageError) || failures === TRIES) throw error;
