@@ -174,6 +174,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   Uploads: 'images',
   Tasks: 'tasks',
   Batches: 'tasks',
+  Usage: 'tasks',
   Chat: 'chat',
   Models: 'any',
 };

@@ -28,6 +28,7 @@ const TAGS = {
   Files: 'Generated image files.',
   Health: 'Probes for load balancers and orchestrators.',
   Webhooks: 'Events sent to your endpoints.',
+  'Provider webhooks': 'Events that providers send.',
 };
 
 /**

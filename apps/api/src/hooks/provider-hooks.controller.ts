@@ -1,14 +1,16 @@
 import { Controller, HttpCode, Param, Post, Req } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import { ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { ApiOperation, ApiParam, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { SAFETY_EVENTS, type SafetyNotice } from '#accounts/safety-notice.js';
 import { SafetyNotices } from '#accounts/safety-notices.repository.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { AppError } from '#contract/app-error.js';
+import { ErrorResponse } from '#contract/error-response.js';
 import { overloaded } from '#contract/unavailable.js';
 import { AttemptLimiter } from '#limits/attempt-limiter.js';
 import { ScannedBody } from '../common/fastify/json-body.js';
+import { DescribeErrors, PUBLIC, REQUEST_ID_HEADER } from '../common/describe.js';
 import { networkOf } from '../common/network-of.js';
 import { ReceivedView } from './dto/received-view.dto.js';
 import { verifiedHook } from './verified-hook.js';
@@ -36,12 +38,27 @@ export class ProviderHooksController {
   @Post(':provider')
   @RouteConfig({ public: true, rawBody: true })
   @HttpCode(200)
+  @ApiOperation({
+    operationId: 'receiveProviderWebhook',
+    summary: 'Receive a webhook of a provider',
+    description:
+      'For notices about end users, as OpenAI sends them. Signed like Standard Webhooks; other events are accepted and ignored.',
+    ...PUBLIC,
+  })
   @ApiParam({ name: 'provider', description: 'Name of a provider in the catalog that has a webhook_secret.' })
   @ApiResponse({
     status: 200,
     type: ReceivedView,
     description: 'Received, now or before. The signature is that of Standard Webhooks, at most 5 minutes old.',
+    headers: REQUEST_ID_HEADER,
   })
+  @ApiResponse({
+    status: 401,
+    type: ErrorResponse,
+    description: 'The signature is missing, wrong, or older than 5 minutes.',
+    headers: REQUEST_ID_HEADER,
+  })
+  @DescribeErrors(400, 405, 413, 429, 500, 503)
   async receive(@Req() request: FastifyRequest, @Param('provider') provider: string): Promise<ReceivedView> {
     const secret = this.catalog.current.providers.get(provider)?.webhookSecret;
     const { body, headers, ip } = request;
