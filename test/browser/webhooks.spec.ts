@@ -108,7 +108,9 @@ describe('webhooks and the audit log in a browser', () => {
     await delivery(/Retrying Task completed/).click();
     await page().getByText('Answered 503').waitFor();
     await page().getByText('{"error":"<b>disk full</b>"}', { exact: true }).waitFor();
-    await page().getByText(/Next attempt in \d+ minutes\./).waitFor();
+    await page()
+      .getByText(/Next attempt in \d+ minutes\./)
+      .waitFor();
     await delivery(/Failed once, next try at \d+:\d+/).waitFor();
     const row = page().getByRole('region', { name: 'Endpoints' }).getByRole('row').nth(1);
     await row.getByText(/^Failing since \d+:\d+/).waitFor();
