@@ -35,8 +35,8 @@ export function BatchesPage() {
           {isPending && <Rows count={4} />}
           {!isPending && batches.length === 0 && (
             <Empty icon={<IconStack2 size={36} />} title="No batches yet" action={start}>
-              A batch generates an image for each line of a file. Upload one here, or with <Code>POST /v1/files</Code>{' '}
-              and <Code>POST /v1/batches</Code>.
+              A batch runs each line of a file as a request. Upload a file here, or with <Code>POST /v1/files</Code> and{' '}
+              <Code>POST /v1/batches</Code>.
             </Empty>
           )}
           {batches.length > 0 && <BatchTable batches={batches} />}

@@ -107,8 +107,9 @@ export function LabelLimitsDialog({ limits, onClose }: LabelLimitsDialogProps) {
       onClose={onClose}
     >
       <Text size="sm">
-        They apply beside those of the API key and the account. An end user or a tag that is named here has only the
-        limits given for it. Blank = no limit. With a queue weight, it takes turns like a key of that weight.
+        These limits apply in addition to those of the API key and the account. An end user or tag listed by name has
+        only its own limits. A blank field means no limit. With a queue weight, it takes turns like a key of that
+        weight.
       </Text>
       {form.values.limits.map(({ id, whose }, index) => (
         <Limit
