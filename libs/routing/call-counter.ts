@@ -29,7 +29,9 @@ interface Counted extends Omit<CallCount, 'count' | 'ms'> {
 }
 
 interface Run {
-  succeeded: boolean;
+  /** When the last successful call ended, by the process's own clock, as below. */
+  succeededAt?: number;
+  /** Since then. */
   failures: number;
   last?: { readonly failure: CallFailure; readonly at: number };
 }
@@ -85,11 +87,11 @@ export class CallCounter implements OnApplicationShutdown {
 
   private learn(of: string, ending: CallEnding, failure: CallFailure | undefined, at: number): void {
     if (ending !== 'succeeded' && !FAULTS.has(ending)) return;
-    const run = this.next.runs.get(of) ?? { succeeded: false, failures: 0 };
+    const run = this.next.runs.get(of) ?? { failures: 0 };
     this.next.runs.set(of, run);
     dropOldest(this.next.runs);
     if (ending === 'succeeded') {
-      run.succeeded = true;
+      run.succeededAt = at;
       run.failures = 0;
       return;
     }
@@ -116,8 +118,9 @@ export class CallCounter implements OnApplicationShutdown {
   private async tell({ number, counts, runs }: Report): Promise<boolean> {
     const now = performance.now();
     const told = [...counts.values()].map(({ at, ...count }) => ({ ...count, ageMs: now - at }));
-    const learned = [...runs].map(([of, { succeeded, failures, last }]) => ({
-      ...{ of, succeeded, failures },
+    const learned = [...runs].map(([of, { succeededAt, failures, last }]) => ({
+      ...{ of, failures },
+      ...(succeededAt !== undefined && { succeededAgeMs: now - succeededAt }),
       ...(last && { last: { failure: last.failure, ageMs: now - last.at } }),
     }));
     try {

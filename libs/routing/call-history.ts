@@ -64,8 +64,8 @@ export interface CallFailure {
 export interface ReportedRun {
   /** The provider's name, or the id of its server. */
   readonly of: string;
-  /** Whether a call succeeded before the failures. */
-  readonly succeeded: boolean;
+  /** How long ago the last successful call ended; absent if none did. */
+  readonly succeededAgeMs?: number;
   /** Calls that failed through its fault since. */
   readonly failures: number;
   /** The last failure, whether or not a call has succeeded since, and how long ago it was. */
@@ -92,8 +92,10 @@ const NOW = `
 
 /**
  * KEYS: prefix of the minutes, prefix of the runs, the number of the process's last report; ARGV: number of this report,
- * how many counts it has, for each its field, age, count and ms, then for each run its name, whether a call succeeded,
- * failures, and age and JSON of the last one ('' = none). A report that was already counted changes nothing.
+ * how many counts it has, for each its field, age, count and ms, then for each run its name, age of the last success
+ * ('' = none), failures, and age and JSON of the last one ('' = none). A report that was already counted changes nothing.
+ * Processes report in any order, so what is older than a known success says nothing about the time since; of failures
+ * that others reported before an older success, one is known to be newer.
  */
 const ADD = new RedisScript(`${NOW}
   local minutes, runs, reported = unpack(KEYS)
@@ -112,12 +114,19 @@ const ADD = new RedisScript(`${NOW}
     end
   end
   while at <= #ARGV do
-    local of, succeeded, failures, age, failure = unpack(ARGV, at, at + 4)
+    local of, success_age, failures, age, failure = unpack(ARGV, at, at + 4)
     at = at + 5
     local key = runs .. of
-    if succeeded == '1' then redis.call('HSET', key, 'failures', 0) end
-    if tonumber(failures) > 0 then redis.call('HINCRBY', key, 'failures', failures) end
-    if failure ~= '' then redis.call('HSET', key, 'last', failure, 'at', exact(now - age)) end
+    local had = redis.call('HMGET', key, 'failures', 'at', 'succeeded')
+    local known, last_at, succeeded = tonumber(had[1]) or 0, tonumber(had[2]) or 0, tonumber(had[3]) or 0
+    if success_age ~= '' and now - success_age >= succeeded then
+      succeeded = now - success_age
+      known = (last_at > succeeded and math.min(known, 1) or 0) + failures
+    elseif now - age > succeeded then
+      known = known + failures
+    end
+    redis.call('HSET', key, 'failures', exact(known), 'succeeded', exact(succeeded))
+    if failure ~= '' and now - age >= last_at then redis.call('HSET', key, 'last', failure, 'at', exact(now - age)) end
     redis.call('PEXPIRE', key, ${ERROR_MS})
   end`);
 
@@ -159,8 +168,8 @@ export class CallHistory {
       JSON.stringify([provider, server, model, ending]),
       ...[Math.round(ageMs), count, Math.round(ms)],
     ]);
-    const learned = runs.flatMap(({ of, succeeded, failures, last }) => [
-      ...[of, succeeded ? 1 : 0, failures],
+    const learned = runs.flatMap(({ of, succeededAgeMs, failures, last }) => [
+      ...[of, succeededAgeMs === undefined ? '' : Math.round(succeededAgeMs), failures],
       ...(last === undefined ? [0, ''] : [Math.round(last.ageMs), JSON.stringify(last.failure)]),
     ]);
     const keys = [...this.prefixes, `${this.config.redisPrefix}:provider-reports:${process}`];

@@ -97,6 +97,39 @@ describe('the history of calls to providers', () => {
     expect(last.get('pool/one')?.last).toMatchObject({ providerMessage: 'Overloaded.' });
   });
 
+  it('tells a failure before a success from one after it, whichever is reported first', async () => {
+    const failure = { model: 'm', code: 'upstream_error' };
+    let reports = 0;
+    const report = (run: { failed?: [count: number, ageMs: number]; succeeded?: number }): Promise<void> => {
+      const { failed: [failures, ageMs] = [0, 0], succeeded: succeededAgeMs } = run;
+      const about = {
+        ...{ of: 'sole', failures },
+        ...(succeededAgeMs !== undefined && { succeededAgeMs }),
+        ...(failures > 0 && { last: { failure: { ...failure, message: `${ageMs}` }, ageMs } }),
+      };
+      return history().add({ process: `p${reports++}`, number: 1 }, [], [about]);
+    };
+    const run = async () => {
+      const { failures, last } = (await history().read(['sole'])).runs.get('sole')!;
+      return [failures, last?.message];
+    };
+    await report({ succeeded: 600_000 });
+    await report({ failed: [3, 900_000] });
+    expect(await run()).toEqual([0, '900000']);
+    await report({ failed: [3, 300_000] });
+    await report({ failed: [2, 420_000] });
+    expect(await run()).toEqual([5, '300000']);
+    await report({ succeeded: 360_000 });
+    expect(await run()).toEqual([1, '300000']);
+    // An older success than the known one.
+    await report({ succeeded: 500_000 });
+    expect(await run()).toEqual([1, '300000']);
+    await report({ succeeded: 120_000, failed: [2, 60_000] });
+    expect(await run()).toEqual([2, '60000']);
+    await report({ succeeded: 0 });
+    expect(await run()).toEqual([0, '60000']);
+  });
+
   it('counts a report once that arrived without an answer, and loses none while Redis is away', async () => {
     const lost = room.redis.duplicate();
     const own = counter(lost);
@@ -132,7 +165,6 @@ describe('the history of calls to providers', () => {
       [
         {
           of: 'sole',
-          succeeded: false,
           failures: 1,
           last: { failure: { model: 'm', code: 'upstream_error' }, ageMs: 5 },
         },
