@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { totpCode } from '#accounts/totp.js';
-import { menuLink, openPage, openScreen, type Screen } from '../support/chromium.js';
+import { holdRequests, menuLink, openPage, openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD } from '../support/console.js';
 import { waitForLockWait } from '../support/lock-waits.js';
 import { patient } from '../support/patience.js';
@@ -227,13 +227,14 @@ describe('people and accounts in a browser', () => {
     await open(other, '/keys');
     await heading(other, 'Keys').waitFor();
     await come(other, link, '');
-    // A page that asks for nothing by itself, and so learns nothing before the click.
     await openPage(other.page, 'Playground');
-    await heading(other, 'Playground').waitFor();
+    // Else the page may learn it before the click.
+    const letGo = await holdRequests(other.page);
     await act(ada, HOSTILE, 'Sign out everywhere');
     await button(ada, 'Sign out').last().click();
     await ada.page.getByText('is signed out everywhere.').waitFor();
     await menuLink(other.page, 'Tasks').click();
+    await letGo();
     await heading(other, 'Sign in').waitFor();
   });
 
@@ -243,15 +244,15 @@ describe('people and accounts in a browser', () => {
     await button(other, 'Sign in').click();
     // Where the session ended.
     await heading(other, 'Tasks').waitFor();
-    // A page that asks for nothing by itself.
     await openPage(other.page, 'Playground');
-    await heading(other, 'Playground').waitFor();
+    const letGo = await holdRequests(other.page);
     await act(ada, HOSTILE, 'Disable');
     expect(await ada.inspect('team-disable')).toEqual([]);
     await button(ada, 'Disable').click();
     await rowOf(ada, 'mo@example.org').getByText('disabled', { exact: true }).waitFor();
     expect(await ada.inspect('team-disabled')).toEqual([]);
     await menuLink(other.page, 'Usage').click();
+    await letGo();
     await other.page.getByText('You are signed out').waitFor();
     await heading(other, 'Sign in').waitFor();
     expect(await other.inspect('signed-out')).toEqual([]);

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { waitUntil } from '#embedded/wait-until.js';
-import { chromium, type Browser, type Locator, type Page } from 'playwright-core';
+import { chromium, type Browser, type Locator, type Page, type Route } from 'playwright-core';
 import { patient } from './patience.js';
 
 const PATIENCE_MS = 60_000;
@@ -56,6 +56,18 @@ export function menuLink(page: Page, name: string): Locator {
 export async function openPage(page: Page, name: string): Promise<void> {
   await menuLink(page, name).click();
   await page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
+}
+
+/** Holds the requests that a page of the console sends, as its menu does now and then, until the returned function lets them go. */
+export async function holdRequests(page: Page): Promise<() => Promise<void>> {
+  const held: Route[] = [];
+  const isOfConsole = /\/console\/api\//;
+  await page.route(isOfConsole, (route) => void held.push(route));
+  return async () => {
+    await page.unroute(isOfConsole);
+    // The page may have given some of them up.
+    await Promise.all(held.map((route) => route.continue().catch(() => undefined)));
+  };
 }
 
 /** One browser per file; its screens share no cookies, storage or cache. */
