@@ -151,6 +151,7 @@ function shown(row: ApiKey, makers: readonly { id: string; name: string }[]): Ap
     lastUsedAt,
     replacedBy,
     oauthClient: row.oauthClient,
+    originalKeyId: row.originalKeyId,
     expiresAt,
     models,
     allowPixelSize,

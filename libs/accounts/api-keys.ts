@@ -80,6 +80,8 @@ export interface ApiKeyRow extends ApiKeySettings {
   readonly replacedBy: string | null;
   /** What a client calls itself that its user has authorized; null = a key with a secret. */
   readonly oauthClient: string | null;
+  /** Id of the first key of those that it counts as one with; null = itself. */
+  readonly originalKeyId: string | null;
 }
 
 /** A key to create. */
@@ -105,6 +107,11 @@ export function storedKeyTasks(text: string): KeyTasks {
 /** The `submit_mode` column of a key's row; `sync` for an unknown value. */
 export function storedSubmitMode(text: string | null): SubmitMode {
   return SUBMIT_MODES.find((mode) => mode === text) ?? 'sync';
+}
+
+/** Whether a key is revoked or expired. */
+export function hasEnded({ expiresAt, revokedAt }: Pick<ApiKeyRow, 'expiresAt' | 'revokedAt'>): boolean {
+  return revokedAt !== null || (expiresAt !== null && expiresAt <= new Date());
 }
 
 /** `sk-dr-` and 256 random bits. */

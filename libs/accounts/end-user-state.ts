@@ -21,3 +21,18 @@ export interface EndUserState {
   readonly changedBy: string | null;
   readonly changedAt: Date;
 }
+
+/** A flag that a pause put aside: with the end of the pause it is the state again. */
+export interface EndUserFlag extends Pick<EndUserState, 'cause' | 'reason' | 'provider' | 'caseId' | 'changedBy'> {
+  /** ISO 8601 */
+  readonly changedAt: string;
+}
+
+/** The state of a row at a time: the flag, if a pause that put it aside is over. */
+export function stateAt(
+  { flag, ...known }: EndUserState & { readonly flag: EndUserFlag | null },
+  now: Date,
+): EndUserState {
+  if (known.state !== 'paused' || known.until === null || known.until > now || flag === null) return known;
+  return { ...known, ...flag, state: 'flagged', until: null, changedAt: new Date(flag.changedAt) };
+}

@@ -11,11 +11,23 @@ export interface EndUserChange extends Omit<EndUserState, 'until' | 'changedAt'>
 /** Most states that are announced in one transaction. */
 const MOST_ANNOUNCED = 50;
 
+/** SQL for whether a pause has put a flag of the notice's case aside. */
+const IS_ASIDE = `(known.state = 'paused' AND known.flag ->> 'caseId' IS NOT DISTINCT FROM excluded.case_id)`;
+
 /** SQL for whether a provider's notice is of a case that has had its effect. A deactivation may follow a warning in the same one. */
-const IS_KNOWN = `(known.case_id IS NOT DISTINCT FROM excluded.case_id AND (excluded.state = 'flagged' OR known.state = 'blocked'))`;
+const IS_KNOWN = `((known.case_id IS NOT DISTINCT FROM excluded.case_id OR ${IS_ASIDE})
+  AND (excluded.state = 'flagged' OR known.state = 'blocked'))`;
 
 /** SQL for whether a provider's warning meets a stronger state, which then stays. */
 const STAYS = `(excluded.cause = 'provider' AND excluded.state = 'flagged' AND (known.state = 'blocked' OR known.until > now()))`;
+
+/** SQL for the flag of a warning that meets a pause, which returns after it. */
+const ASIDE = `CASE WHEN ${STAYS} AND known.state = 'paused' THEN jsonb_build_object('cause', excluded.cause, 'reason', excluded.reason,
+  'provider', excluded.provider, 'caseId', excluded.case_id, 'changedBy', excluded.changed_by, 'changedAt', now()) END`;
+
+/** SQL for since when refusals count: also after a state that has followed a pause or a clearing. */
+const REFUSALS_SINCE = `CASE WHEN excluded.state = 'none' THEN now()
+  ELSE GREATEST(known.refusals_since, CASE WHEN known.state IN ('none', 'paused') THEN known.changed_at END) END`;
 
 /**
  * Sets the state of an end user; false when it is so already, by the same case if it is a provider's. A warning never makes
@@ -31,7 +43,7 @@ export async function changeEndUser(database: Queryable, change: EndUserChange):
        state = CASE WHEN ${STAYS} THEN known.state ELSE excluded.state END,
        until = CASE WHEN ${STAYS} THEN known.until END, cause = excluded.cause,
        reason = excluded.reason, provider = excluded.provider, case_id = excluded.case_id, changed_by = excluded.changed_by,
-       changed_at = now(), announced_at = excluded.announced_at
+       changed_at = now(), announced_at = excluded.announced_at, flag = ${ASIDE}, refusals_since = ${REFUSALS_SINCE}
      WHERE CASE WHEN excluded.cause = 'provider' THEN NOT ${IS_KNOWN} ELSE known.state <> excluded.state END`,
     [accountId, endUser, state, cause, reason, provider, caseId, changedBy, announced],
   );

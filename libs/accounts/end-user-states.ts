@@ -2,9 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '#contract/app-error.js';
 import { overloaded } from '#contract/unavailable.js';
+import { NO_JSON } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { atMost } from '#limits/at-most.js';
-import type { EndUserState } from './end-user-state.js';
+import { stateAt, type EndUserFlag, type EndUserState } from './end-user-state.js';
 import { changeEndUser, takeUnannounced, type EndUserChange } from './end-user-states.sql.js';
 
 /** How long a state is cached, in ms: every process refuses a blocked end user within 2 seconds. */
@@ -59,26 +60,29 @@ export class EndUserStates {
     accountId: string,
     { endUsers, limit }: { endUsers?: readonly string[]; limit: number },
   ): Promise<EndUserState[]> {
+    const now = new Date();
     const rows = await this.prisma.endUserState.findMany({
       where: {
         accountId,
         ...(endUsers !== undefined && { endUser: { in: [...endUsers] } }),
-        OR: inEffect(new Date()),
+        OR: inEffect(now),
       },
       orderBy: { changedAt: 'desc' },
       take: limit,
     });
-    return rows.map((row) => row as EndUserState);
+    return rows.map((row) => stateOf(row, now));
   }
 
   /** States that no person caused since a time, latest first. */
   async causedSince(accountId: string, since: Date, limit: number): Promise<EndUserState[]> {
+    const now = new Date();
     const rows = await this.prisma.endUserState.findMany({
-      where: { accountId, cause: { not: 'person' }, changedAt: { gt: since }, OR: inEffect(new Date()) },
+      where: { accountId, cause: { not: 'person' }, changedAt: { gt: since }, OR: inEffect(now) },
       orderBy: { changedAt: 'desc' },
       take: limit,
     });
-    return rows.map((row) => row as EndUserState);
+    const states = rows.map((row) => stateOf(row, now));
+    return states.filter(({ cause, changedAt }) => cause !== 'person' && changedAt > since);
   }
 
   /**
@@ -113,14 +117,28 @@ export class EndUserStates {
   }
 }
 
-/** A pause that is over has no effect. */
+type StateRow = Parameters<typeof stateAt>[0];
+
+function stateOf(
+  row: Omit<StateRow, 'state' | 'cause' | 'flag'> & { state: string; cause: string; flag: unknown },
+  now: Date,
+) {
+  return stateAt({ ...(row as StateRow), flag: row.flag as EndUserFlag | null }, now);
+}
+
+/** A pause that is over has no effect, unless it put a flag aside. */
 function inEffect(now: Date) {
-  return [{ state: { in: ['flagged', 'blocked'] } }, { state: 'paused', until: { gt: now } }];
+  return [
+    { state: { in: ['flagged', 'blocked'] } },
+    { state: 'paused', until: { gt: now } },
+    { state: 'paused', flag: { not: NO_JSON } },
+  ];
 }
 
 function ended() {
   const before = new Date(Date.now() - ENDED_STATE_DAYS * DAY_MS);
-  return { changedAt: { lt: before }, OR: [{ state: 'none' }, { state: 'paused', until: { lt: before } }] };
+  const paused = { state: 'paused', until: { lt: before }, flag: { equals: NO_JSON } };
+  return { changedAt: { lt: before }, OR: [{ state: 'none' }, paused] };
 }
 
 function nameOf(accountId: string, endUser: string): string {

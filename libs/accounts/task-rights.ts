@@ -11,6 +11,8 @@ interface KeyOrigin {
   /** One of KEY_TASKS. */
   readonly tasks: string;
   readonly originalKeyId: string | null;
+  /** Null = no client that its user has authorized. */
+  readonly oauthClient: string | null;
 }
 
 /** The tasks of a person, and of some keys, where not all of the account are to be seen. */
@@ -49,13 +51,15 @@ export class TaskRights {
   }
 
   /** The tasks that a key may see and cancel (KEY_TASKS), and the role that limits what it does at all. */
-  async ofKey({ id, accountId, createdBy, tasks, originalKeyId }: KeyOrigin): Promise<KeyRights> {
+  async ofKey({ id, accountId, createdBy, tasks, originalKeyId, oauthClient }: KeyOrigin): Promise<KeyRights> {
     const isOfUser = createdBy !== null && !KEY_MAKERS.some((maker) => maker === createdBy);
     // Deleted users keep their role, so a key that outlives its user may do no more than before.
     const reading = isOfUser ? this.prisma.person.findFirst({ where: { id: createdBy, accountId } }) : null;
     if (storedKeyTasks(tasks) === 'own') {
       const original = originalKeyId ?? id;
-      const where = { accountId, OR: [{ id: original }, { originalKeyId: original }] };
+      // A client may count as one with a key, but is no rotation of it.
+      const rotations = { oauthClient: null, OR: [{ id: original }, { originalKeyId: original }] };
+      const where = { accountId, ...(oauthClient === null ? rotations : { id }) };
       const chain = this.prisma.apiKey.findMany({ where, select: { id: true } });
       const [person, keys] = await Promise.all([reading, chain]);
       return {

@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import type { Prisma } from '#database/generated/client.js';
 import { inList } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
+import type { Transaction } from '#database/queryable.js';
 import { ledgerSpent, lockBudgets } from './billing.sql.js';
 import { BUDGET_PERIODS, type Budget } from './budgets.js';
 import { UNPRICED } from './usage.js';
@@ -73,23 +75,27 @@ export class BudgetRepository {
       const id = key?.originalKeyId ?? ownerId;
       await transaction.budget.deleteMany({ where: { ownerId: id } });
       if (budget === undefined) return;
-      const sharing = await transaction.apiKey.findMany({ where: { originalKeyId: id }, select: { id: true } });
       const { limit, period } = budget;
-      const ids = [...new Set([id, ownerId, ...sharing.map((sharer) => sharer.id)])];
-      const [accountIds, keyIds] = owner === 'account' ? [ids, []] : [[], ids];
-      const spent = await ledgerSpent(transaction, { accountIds, keyIds, thisMonth: period === 'month' });
-      const periodStart = spent[0]?.month ?? monthOf(new Date());
-      const { _sum: chats } = await transaction.chatReserve.aggregate({
-        where: {
-          ...(owner === 'account' ? { accountId: { in: ids } } : { apiKeyId: { in: ids } }),
-          ...(period === 'month' && { createdAt: { gte: periodStart } }),
-        },
-        _sum: { amountMicros: true },
-      });
-      const spentMicros = spent.reduce((sum, { amount }) => sum + amount, chats.amountMicros ?? 0n);
-      await transaction.budget.create({
-        data: { ownerId: id, owner, limitMicros: BigInt(limit), period, spentMicros, periodStart },
-      });
+      const counted = await spentBy(transaction, { id, owner, period });
+      await transaction.budget.create({ data: { ownerId: id, owner, limitMicros: BigInt(limit), period, ...counted } });
+    });
+  }
+
+  /**
+   * Has a key share the budget of `payer`, the first of a chain of rotations, or none with null, and gives it these limits.
+   * What it has spent counts where its next tasks do, and no longer where it counted before. Waits and throws like `set`.
+   */
+  async share(keyId: string, payer: string | null, limits: Prisma.ApiKeyUncheckedUpdateInput): Promise<void> {
+    await this.prisma.$transaction(async (transaction) => {
+      await lockBudgets(transaction);
+      const key = await transaction.apiKey.findUniqueOrThrow({ where: { id: keyId }, select: { originalKeyId: true } });
+      if (key.originalKeyId === payer) return;
+      await transaction.apiKey.update({ where: { id: keyId }, data: { ...limits, originalKeyId: payer } });
+      const owners = [key.originalKeyId ?? keyId, payer ?? keyId];
+      for (const { ownerId: id, period } of await transaction.budget.findMany({ where: { ownerId: { in: owners } } })) {
+        const data = await spentBy(transaction, { id, owner: 'key', period });
+        await transaction.budget.update({ where: { ownerId: id }, data });
+      }
     });
   }
 
@@ -182,6 +188,26 @@ export class BudgetRepository {
       }),
     ];
   }
+}
+
+/** What an account, or a key and those that share its budget, have spent in the present period. */
+async function spentBy(
+  transaction: Transaction,
+  { id, owner, period }: { readonly id: string; readonly owner: Budget['owner']; readonly period: string },
+) {
+  const sharing = await transaction.apiKey.findMany({ where: { originalKeyId: id }, select: { id: true } });
+  const ids = [...new Set([id, ...sharing.map((sharer) => sharer.id)])];
+  const [accountIds, keyIds] = owner === 'account' ? [ids, []] : [[], ids];
+  const spent = await ledgerSpent(transaction, { accountIds, keyIds, thisMonth: period === 'month' });
+  const periodStart = spent[0]?.month ?? monthOf(new Date());
+  const { _sum: chats } = await transaction.chatReserve.aggregate({
+    where: {
+      ...(owner === 'account' ? { accountId: { in: ids } } : { apiKeyId: { in: ids } }),
+      ...(period === 'month' && { createdAt: { gte: periodStart } }),
+    },
+    _sum: { amountMicros: true },
+  });
+  return { spentMicros: spent.reduce((sum, { amount }) => sum + amount, chats.amountMicros ?? 0n), periodStart };
 }
 
 interface UnpricedPart extends Unpriced {

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Role } from '#accounts/person-rules.js';
 import { AppError } from '#contract/app-error.js';
 import type { TaskErasureView } from '#contract/task-receipt.js';
 import { unixSeconds } from '#contract/image-result.js';
@@ -10,6 +11,7 @@ import { TasksConfig } from '#tasks/row/tasks.config.js';
 import { CancelTask } from '#tasks/states/cancel-task.js';
 import { DeletedTasks, type ErasureFilter } from '#tasks/states/deleted-tasks.js';
 import { Logger } from '#telemetry/logger.js';
+import { latestErasures, type ErasureRow } from './erasures.sql.js';
 
 /** Tasks that are deleted at a time; of one request in one round, so that others get their turn. */
 const BATCH = 200;
@@ -24,14 +26,6 @@ const LATEST = 20;
 /** A request, and what it matches. */
 export interface KnownErasure extends TaskErasureView {
   readonly filter: ErasureFilter;
-}
-
-/** What a view shows of a row. */
-interface ErasureRow {
-  readonly id: string;
-  readonly deleted: number;
-  readonly createdAt: Date;
-  readonly selectedAt: Date | null;
 }
 
 /** The filter as its row holds it: times in ms since 1970. */
@@ -51,8 +45,20 @@ export class EraseMatching {
     private readonly logger: Logger,
   ) {}
 
-  /** Throws AppError `concurrency_limit_exceeded` while the account has too many that are not finished. */
-  async request({ accountId, own }: TaskScope, filter: ErasureFilter): Promise<TaskErasureView> {
+  /**
+   * `role`: of the person who requests it; undefined for a key that no person made. Throws AppError `not_permitted` for
+   * what only an owner may delete, and `concurrency_limit_exceeded` while the account has too many that are not finished.
+   */
+  async request(
+    { accountId, own, role }: TaskScope & { readonly role: Role | undefined },
+    filter: ErasureFilter,
+  ): Promise<TaskErasureView> {
+    if (role !== undefined && role !== 'owner' && own === undefined && !isNarrow(filter)) {
+      throw new AppError(
+        'not_permitted',
+        'Only an owner can delete tasks of the whole account without an end user or a tag.',
+      );
+    }
     const open = await this.prisma.erasure.count({ where: { accountId, selectedAt: null } });
     if (open >= MAX_OPEN) {
       throw new AppError('concurrency_limit_exceeded', `An account can have ${MAX_OPEN} deletions in progress.`, {
@@ -77,14 +83,9 @@ export class EraseMatching {
 
   /** The newest ones whose tasks this caller sees. */
   async latest({ accountId, own }: TaskScope): Promise<KnownErasure[]> {
-    const rows = await this.prisma.erasure.findMany({
-      where: { accountId },
-      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-      take: LATEST,
-    });
-    const seen = rows.filter((row) => own === undefined || covers(own, ownOf(row)));
+    const rows = await latestErasures(this.prisma, { accountId, own }, LATEST);
     return await Promise.all(
-      seen.map(async (row) => ({ ...(await this.view(accountId, row)), filter: filterIn(row.filter) })),
+      rows.map(async (row) => ({ ...(await this.view(accountId, row)), filter: filterIn(row.filter) })),
     );
   }
 
@@ -150,6 +151,11 @@ export class EraseMatching {
   }
 }
 
+/** Whether something is left when all that match are gone: of all statuses and times, one after the other, nothing is. */
+function isNarrow({ endUser, tag }: ErasureFilter): boolean {
+  return endUser !== undefined || tag !== undefined;
+}
+
 interface StoredErasure {
   readonly id: string;
   readonly accountId: string;
@@ -166,7 +172,7 @@ function ownOf({ scope }: Pick<StoredErasure, 'scope'>): OwnTasks | null {
   return (scope as { readonly own: OwnTasks | null }).own;
 }
 
-/** Whether a reader sees all tasks of a request: a rotation has given it more keys than it had. */
+/** Whether a reader sees all tasks of a request, as `latestErasures` has it: a rotation has given it more keys than it had. */
 function covers({ personId, keyIds }: OwnTasks, requested: OwnTasks | null): boolean {
   if (requested === null) return false;
   if (requested.personId !== null && requested.personId !== personId) return false;

@@ -29,7 +29,7 @@ const mayImport = {
   tasks: [...below, 'redis', 'queue', 'database', 'storage', 'notifications', 'billing'],
   health: [...below, 'database', 'queue', 'storage'],
   uploads: [...below, 'database', 'storage', 'tasks', 'accounts'],
-  erasure: [...below, 'database', 'storage', 'secrets', 'notifications', 'tasks', 'uploads'],
+  erasure: [...below, 'database', 'storage', 'secrets', 'notifications', 'tasks', 'uploads', 'accounts'],
   batches: [...below, 'database', 'tasks', 'accounts'],
   answers: [...below, 'queue', 'storage', 'tasks', 'catalog', 'providers', 'routing'],
 };

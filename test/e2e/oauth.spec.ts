@@ -2,7 +2,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import { createHash, randomBytes } from 'node:crypto';
 import { waitUntil } from '#embedded/wait-until.js';
 import { type Browser, signInFirstAdmin, signInInvited } from '../support/console.js';
-import { callTool } from '../support/mcp-client.js';
+import { callTool, mcpClient } from '../support/mcp-client.js';
 import { AgentMemory, CLIENT_NAME, connectAgent, finishAgent, RETURN_TO } from '../support/oauth-agent.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
@@ -354,6 +354,49 @@ describe('authorization of MCP clients', () => {
     for (const { id } of [key, ...(await keysOf(lee))]) await lee.ask(`/keys/${id}/revoke`, { method: 'POST' });
     const refused = await lee.call('/authorizations', { body: asked });
     expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining('has ended')]);
+  });
+
+  it('follows the limits that a member has today, whatever they were when they agreed', async () => {
+    const ida = await signInInvited(platform, { email: 'ida@example.org', role: 'member' });
+    const { tokens } = await granted(ida);
+    const [client = { id: '' }] = await keysOf(ida);
+    const agent = await mcpClient({ url: platform.url, key: tokens.access_token });
+    clients.push(agent);
+    let prompts = 0;
+    const order = async (): Promise<string | undefined> => {
+      const answer = await callTool(agent, 'generate_image', { prompt: `a lake, ${++prompts}`, resolution: '1k' });
+      return (answer.facts as { error?: { code: string } }).error?.code;
+    };
+    const becomes = async (code: string | undefined): Promise<void> =>
+      expect(await waitUntil(async () => (await order()) === code, { timeoutMs: CACHED_MS })).toBe(true);
+    const shown = async () => {
+      const { data } = await ada.ask<{ data: { id: string; submits_per_minute: number | null }[] }>('/keys');
+      return data.find(({ id }) => id === client.id)?.submits_per_minute;
+    };
+    const set = (id: string, body: object) => ada.call(`/keys/${id}`, { method: 'PATCH', body });
+    expect(await order()).toBeUndefined();
+
+    const { key } = await ida.ask<{ key: { id: string } }>('/keys', { body: { name: 'later' } });
+    await set(key.id, { submits_per_minute: 1 });
+    await becomes('rate_limit_exceeded');
+    expect(await shown()).toBe(1);
+    const refused = await set(client.id, { submits_per_minute: 1_000 });
+    expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('shares the limits')]);
+
+    await set(key.id, { submits_per_minute: 1_000 });
+    await becomes(undefined);
+    expect(await shown()).toBe(1_000);
+    const payer = 'SELECT original_key_id AS id FROM api_keys WHERE id = $1';
+    const sharesWith = async () => (await platform.pool.query<{ id: string | null }>(payer, [client.id])).rows[0]?.id;
+    expect(await sharesWith()).toBe(key.id);
+    await set(key.id, { submits_per_minute: null });
+    const isFree = async (): Promise<boolean> => (await order()) === undefined && (await sharesWith()) === null;
+    expect(await waitUntil(isFree, { timeoutMs: CACHED_MS })).toBe(true);
+    expect(await shown()).toBeNull();
+
+    // A limit of its own is the client's.
+    expect((await set(client.id, { submits_per_minute: 1 })).status).toBe(200);
+    await becomes('rate_limit_exceeded');
   });
 
   it('keeps no token, code or secret as it is, and writes down who authorized what', async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { loadConfig } from '#config/load-config.js';
+import type { Role } from '#accounts/person-rules.js';
 import { EraseMatching } from '#erasure/erase-matching.js';
 import { EraseTasks } from '#erasure/erase-tasks.js';
 import { DiskStore } from '#storage/disk-store.js';
@@ -24,7 +25,7 @@ import { command, openTaskRoom, TEST_ACCOUNT, TEST_KEY, type TaskRoom } from '..
 
 const DEADLINE_MS = 900_000;
 const LEASE_MS = 20_000;
-const ALL = allTasksOf(TEST_ACCOUNT);
+const ALL = { ...allTasksOf(TEST_ACCOUNT), role: undefined };
 const DAY_S = 86_400;
 const HELD = { above: 0, deadlineMs: DEADLINE_MS };
 const REJECTED = taskError(new AppError('approval_rejected', 'The request was not approved.'));
@@ -185,7 +186,11 @@ describe('erasing tasks', () => {
 
   describe('that match a filter', () => {
     const BEFORE = new Date(Date.now() + 3_600_000);
-    const OWN: TaskScope = { accountId: TEST_ACCOUNT, own: { personId: 'prs_1', keyIds: [TEST_KEY, 'key_next'] } };
+    const OWN = {
+      accountId: TEST_ACCOUNT,
+      role: 'member',
+      own: { personId: 'prs_1', keyIds: [TEST_KEY, 'key_next'] },
+    } as const;
 
     async function found(scope: TaskScope, filter: Partial<ErasureFilter>, limit: number): Promise<string[]> {
       const ids: string[] = [];
@@ -244,7 +249,7 @@ describe('erasing tasks', () => {
 
     it('is still known to a key after its rotation, and to nobody who sees less', async () => {
       const own = { personId: null, keyIds: [TEST_KEY] };
-      const { id } = await matching.request({ accountId: TEST_ACCOUNT, own }, { before: BEFORE });
+      const { id } = await matching.request({ accountId: TEST_ACCOUNT, own, role: undefined }, { before: BEFORE });
       const isKnown = async (scope: TaskScope): Promise<boolean> => (await matching.find(scope, id)) !== undefined;
       const rotated = { personId: null, keyIds: [TEST_KEY, 'key_next'] };
       expect(await isKnown({ accountId: TEST_ACCOUNT, own: rotated })).toBe(true);
@@ -255,6 +260,29 @@ describe('erasing tasks', () => {
       expect(await matching.find({ accountId: TEST_ACCOUNT, own: rotated }, ofPerson.id)).toBeUndefined();
       const ofAll = await matching.request(ALL, { before: BEFORE });
       expect(await matching.find(OWN, ofAll.id)).toBeUndefined();
+      // However many others there were since.
+      for (let other = 0; other < 30; other++) {
+        await matching.request(ALL, { before: BEFORE });
+        await room.sql('UPDATE erasures SET selected_at = now() WHERE scope = $1', ['{"own": null}']);
+      }
+      const latest = async (scope: TaskScope) => (await matching.latest(scope)).map((one) => one.id);
+      expect(await latest(OWN)).toEqual([ofPerson.id, id]);
+      expect(await latest({ accountId: TEST_ACCOUNT, own: rotated })).toEqual([id]);
+      expect(await latest({ accountId: TEST_ACCOUNT, own: { personId: 'prs_2', keyIds: [] } })).toEqual([]);
+      expect(await latest({ accountId: 'acct_other', own: undefined })).toEqual([]);
+      expect(await latest(ALL)).toHaveLength(20);
+    });
+
+    it('is refused to admins without an end user or a tag, whatever the status and time, but not to others', async () => {
+      const as = (role: Role | undefined) => ({ ...ALL, role });
+      const all: Partial<ErasureFilter>[] = [{}, { status: 'completed' }, { before: new Date(0) }];
+      for (const filter of all) {
+        const filled = { before: BEFORE, ...filter };
+        await expect(matching.request(as('admin'), filled)).rejects.toMatchObject({ code: 'not_permitted' });
+        for (const scope of [as('owner'), as(undefined), OWN]) await matching.request(scope, filled);
+      }
+      for (const label of [{ endUser: 'eu_1' }, { tag: 'draft' }])
+        await matching.request(as('admin'), { before: BEFORE, ...label });
     });
   });
 

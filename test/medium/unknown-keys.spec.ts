@@ -2,6 +2,7 @@ import { newApiKey } from '#accounts/api-keys.js';
 import { AuditLog } from '#accounts/audit-log.js';
 import { ClientTokens } from '#accounts/client-tokens.js';
 import { FindKey } from '#accounts/find-key.js';
+import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import { NewKeyRepository } from '#accounts/new-key.repository.js';
 import { PersonStore } from '#accounts/person-store.js';
 import { SessionStore } from '#accounts/session-store.js';
@@ -10,6 +11,7 @@ import { newToken } from '#accounts/tokens.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { ApiKeyCache } from '../../apps/api/src/auth/api-key-cache.js';
+import { LimitedKeys } from '../../apps/api/src/auth/limited-keys.js';
 import { KeyUses } from '../../apps/api/src/auth/key-uses.js';
 import { FIRST_LOOK_UP_LIMITS, FirstLookUpLimiter } from '../../apps/api/src/auth/first-look-up-limiter.js';
 import { SessionLookUps } from '../../apps/api/src/console/session-look-ups.js';
@@ -39,7 +41,9 @@ describe('a flood of unknown keys', () => {
     uses = new KeyUses(keys, room.logger);
     // Nobody is turned away for waiting too long: how fast a busy machine looks 900 keys up is not in question here.
     const limiter = new FirstLookUpLimiter({ ...FIRST_LOOK_UP_LIMITS, maxWaitMs: 150_000 });
-    store = new ApiKeyCache(keys, new TaskRights(room.database), new BudgetRepository(room.database), uses, limiter);
+    const [rights, budgets] = [new TaskRights(room.database), new BudgetRepository(room.database)];
+    const limited = new LimitedKeys(new ApiKeyRepository(room.database), budgets, rights);
+    store = new ApiKeyCache(keys, rights, budgets, limited, uses, limiter);
   });
   afterEach(async () => {
     await uses.onApplicationShutdown();

@@ -12,6 +12,7 @@ import { atMost } from '#limits/at-most.js';
 import { approvalThresholds, withKey } from '#tasks/admission/approval-thresholds.js';
 import { accountShare, invalidKey, KeyRefused, type Caller } from './caller.js';
 import { KeyUses } from './key-uses.js';
+import { LimitedKeys } from './limited-keys.js';
 import { SecretLookUps } from './secret-look-ups.js';
 import { FirstLookUpLimiter } from './first-look-up-limiter.js';
 
@@ -45,6 +46,7 @@ export class ApiKeyCache {
     private readonly keys: FindKey,
     private readonly rights: TaskRights,
     private readonly budgets: BudgetRepository,
+    private readonly limited: LimitedKeys,
     private readonly uses: KeyUses,
     limiter: FirstLookUpLimiter,
   ) {
@@ -98,8 +100,9 @@ export class ApiKeyCache {
 
   private async read(key: string): Promise<KnownKey | undefined> {
     const row = await this.keys.byText(key);
-    const known = row && (await this.known(row));
-    return known && isAccessToken(key) ? { ...known, caller: { ...known.caller, withToken: true } } : known;
+    if (row === undefined || !isAccessToken(key)) return row && (await this.known(row));
+    const known = await this.known(await this.limited.applied(row));
+    return { ...known, caller: { ...known.caller, withToken: true } };
   }
 
   private async known(row: KeyRow): Promise<KnownKey> {

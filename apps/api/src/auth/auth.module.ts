@@ -5,6 +5,7 @@ import { BillingModule } from '#billing/billing.module.js';
 import { ApiConfig } from '../common/api.config.js';
 import { ApiKeyGuard } from './api-key.guard.js';
 import { ApiKeyCache } from './api-key-cache.js';
+import { LimitedKeys } from './limited-keys.js';
 import { LineCallers } from './line-callers.js';
 import { KeyUses } from './key-uses.js';
 import { RefusedCalls } from './refused-calls.js';
@@ -23,10 +24,11 @@ const firstLookUps = {
     { provide: APP_GUARD, useClass: ApiKeyGuard },
     ApiKeyCache,
     KeyUses,
+    LimitedKeys,
     LineCallers,
     RefusedCalls,
     firstLookUps,
   ],
-  exports: [ApiKeyCache, FirstLookUpLimiter, LineCallers],
+  exports: [ApiKeyCache, FirstLookUpLimiter, LimitedKeys, LineCallers],
 })
 export class AuthModule {}

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { hasEnded } from '#accounts/api-keys.js';
 import { ClientTokens } from '#accounts/client-tokens.js';
 import { NewKeyRepository } from '#accounts/new-key.repository.js';
 import { clientWithId, mayReturnTo, type OAuthClient } from '#accounts/oauth-clients.js';
@@ -8,7 +9,6 @@ import { SecretsConfig } from '#secrets/secrets.config.js';
 import { OAuthUrls } from '../../oauth/oauth-urls.js';
 import { AccountDefaults } from '../keys/account-defaults.js';
 import { AccountKeys } from '../keys/account-keys.js';
-import { hasEnded } from '../keys/key-rules.js';
 import type { AuthorizationBody, AuthorizationRequestView } from './dto/authorization.dto.js';
 
 const CHALLENGE = /^[\w-]{43}$/;

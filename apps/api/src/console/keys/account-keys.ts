@@ -3,7 +3,7 @@ import { findModel, servedNames } from '#catalog/catalog.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
 import { AppError } from '#contract/app-error.js';
 import { ApiKeyRepository } from '#accounts/api-key.repository.js';
-import type { ApiKeyRow } from '#accounts/api-keys.js';
+import { hasEnded, type ApiKeyRow } from '#accounts/api-keys.js';
 import { NewKeyRepository } from '#accounts/new-key.repository.js';
 import { may } from '#accounts/person-rules.js';
 import { RefusedCallsRepository } from '#accounts/refused-calls.repository.js';
@@ -12,11 +12,12 @@ import { BudgetRepository } from '#billing/budget.repository.js';
 import type { Budget } from '#billing/budgets.js';
 import { cheapestImage } from '#billing/quote.js';
 import type { Session } from '#accounts/session-store.js';
+import { LimitedKeys } from '../../auth/limited-keys.js';
 import { budgetAfter } from '../dto/budget-body.dto.js';
 import { budgetView, spentView, type BudgetView } from '../dto/budget-view.dto.js';
 import { AccountDefaults } from './account-defaults.js';
 import { keySettings, type KeyChangeBody, type NewKeyBody } from './dto/key-bodies.dto.js';
-import { assertEnd, assertForMember, assertWithinAccount, hasEnded, isLimited } from './key-rules.js';
+import { assertEnd, assertForMember, assertNotShared, assertWithinAccount, withSharedLimits } from './key-rules.js';
 import { keyView, type KeyNameView, type KeyView, type NewKeyView } from './dto/key-view.dto.js';
 
 const HOUR_MS = 3_600_000;
@@ -37,10 +38,11 @@ export class AccountKeys {
     private readonly source: CatalogSource,
     private readonly defaults: AccountDefaults,
     private readonly refused: RefusedCallsRepository,
+    private readonly limited: LimitedKeys,
   ) {}
 
   async list(who: Manager): Promise<KeyView[]> {
-    const rows = await this.rows(who);
+    const rows = withSharedLimits(await this.rows(who));
     const budgets = await this.budgets.find(rows.map(({ id }) => id));
     const { currency } = this.source.current;
     const spends = await this.budgets.spentByKey(who.accountId, currency);
@@ -75,18 +77,8 @@ export class AccountKeys {
    * The newest working key of a member that an admin has limited, or else the newest past one; undefined for admins, who
    * set limits themselves.
    */
-  async limitedKey(who: Manager): Promise<ApiKeyRow | undefined> {
-    if (may(who, 'keys.manage_all')) return undefined;
-    const rows = await this.rows(who);
-    const budgets = await this.budgets.find(rows.map(({ id }) => id));
-    const limited = rows.filter((row) =>
-      isLimited(
-        row,
-        budgets.find(({ ownerId }) => ownerId === row.id),
-      ),
-    );
-    // An ended client has the limits of the key that it shared them with, which goes on.
-    return limited.find((row) => !hasEnded(row)) ?? limited[0];
+  async limitedKey(who: Manager): Promise<Pick<ApiKeyRow, 'id' | 'name' | 'expiresAt' | 'revokedAt'> | undefined> {
+    return may(who, 'keys.manage_all') ? undefined : await this.limited.of(who.accountId, who.personId);
   }
 
   async change(who: Manager, id: string, body: KeyChangeBody): Promise<KeyView> {
@@ -96,6 +88,7 @@ export class AccountKeys {
     const budget = await this.keys.withAccountKeys(who.accountId, async (transaction) => {
       const row = await this.find(who, id, transaction);
       if (!may(who, 'keys.manage_all')) assertForMember(body, row, before);
+      assertNotShared(body, row);
       assertWithinAccount(body, limits);
       assertEnd(body, row);
       const after = budgetAfter(body, before);
@@ -153,7 +146,7 @@ export class AccountKeys {
   }
 
   private async find(who: Manager, id: string, transaction?: Transaction): Promise<ApiKeyRow> {
-    const row = (await this.rows(who, transaction)).find((key) => key.id === id);
+    const row = withSharedLimits(await this.rows(who, transaction)).find((key) => key.id === id);
     if (row === undefined) throw new AppError('not_found', 'Key not found.');
     return row;
   }

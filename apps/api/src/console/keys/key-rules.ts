@@ -1,6 +1,6 @@
 import { AppError } from '#contract/app-error.js';
 import { microsOf } from '#contract/money.js';
-import type { ApiKeyRow } from '#accounts/api-keys.js';
+import { hasEnded, type ApiKeyRow } from '#accounts/api-keys.js';
 import type { Budget } from '#billing/budgets.js';
 import type { KeyChangeBody, NewKeyBody } from './dto/key-bodies.dto.js';
 
@@ -26,16 +26,7 @@ export function assertWithinAccount(body: Limits, account: Readonly<Record<(type
  * them, compared with the key, or with the defaults of a new one.
  */
 export function assertForMember(body: Body, key?: ApiKeyRow, budget?: Budget): void {
-  const same: Readonly<Partial<Record<keyof Body, boolean>>> = {
-    weight: (body.weight ?? 1) === (key?.weight ?? 1),
-    submits_per_minute: body.submits_per_minute === (key?.submitsPerMinute ?? null),
-    polls_per_minute: body.polls_per_minute === (key?.pollsPerMinute ?? null),
-    tasks_in_flight: body.tasks_in_flight === (key?.tasksInFlight ?? null),
-    approve_above: amountIn(body.approve_above) === (key?.approveAboveMicros ?? undefined),
-    budget: amountIn(body.budget) === budget?.limit,
-    budget_period: budget === undefined || (body.budget_period ?? budget.period) === budget.period,
-  };
-  const param = Object.entries(same).find(([name, is]) => body[name as keyof Body] !== undefined && !is)?.[0];
+  const param = changedLimit(body, key, budget);
   if (param === undefined) return;
   throw new AppError(
     'not_permitted',
@@ -46,26 +37,48 @@ export function assertForMember(body: Body, key?: ApiKeyRow, budget?: Budget): v
   );
 }
 
+/** The first field of a body that changes what only admins set. */
+function changedLimit(body: Body, key?: ApiKeyRow, budget?: Budget): string | undefined {
+  const same: Readonly<Partial<Record<keyof Body, boolean>>> = {
+    weight: (body.weight ?? 1) === (key?.weight ?? 1),
+    submits_per_minute: body.submits_per_minute === (key?.submitsPerMinute ?? null),
+    polls_per_minute: body.polls_per_minute === (key?.pollsPerMinute ?? null),
+    tasks_in_flight: body.tasks_in_flight === (key?.tasksInFlight ?? null),
+    approve_above: amountIn(body.approve_above) === (key?.approveAboveMicros ?? undefined),
+    budget: amountIn(body.budget) === budget?.limit,
+    budget_period: budget === undefined || (body.budget_period ?? budget.period) === budget.period,
+  };
+  return Object.entries(same).find(([name, is]) => body[name as keyof Body] !== undefined && !is)?.[0];
+}
+
 /** Undefined for no amount. */
 function amountIn(text: string | null | undefined): number | undefined {
   return microsOf(text ?? '');
 }
 
-/** Whether an admin has limited the key's requests or spending. */
-export function isLimited(
-  key: Pick<ApiKeyRow, 'submitsPerMinute' | 'pollsPerMinute' | 'tasksInFlight'> & {
-    readonly approveAboveMicros: bigint | number | null;
-  },
-  budget: Budget | undefined,
-): boolean {
-  const limits = [key.submitsPerMinute, key.pollsPerMinute, key.tasksInFlight];
-  if (key.approveAboveMicros !== null) return true;
-  return budget !== undefined || limits.some((limit) => limit !== null && limit !== 0);
+/**
+ * Throws AppError `invalid_value` for another limit of a client that shares those of a key: it would have no effect. They
+ * have one budget.
+ */
+export function assertNotShared(body: Body, row: ApiKeyRow): void {
+  if (row.oauthClient === null || row.originalKeyId === null) return;
+  const { budget: _budget, budget_period: _period, ...limits } = body;
+  const param = changedLimit(limits, row);
+  if (param === undefined) return;
+  const message = `This client shares the limits of a key of its user. Set ${param} there.`;
+  throw new AppError('invalid_value', message, { param });
 }
 
-/** Whether a key is revoked or expired. */
-export function hasEnded({ expiresAt, revokedAt }: Pick<ApiKeyRow, 'expiresAt' | 'revokedAt'>): boolean {
-  return revokedAt !== null || (expiresAt !== null && expiresAt <= new Date());
+/** Keys with the limits that count: those of the key that a client shares them with. Newest first, as they are. */
+export function withSharedLimits(rows: readonly ApiKeyRow[]): ApiKeyRow[] {
+  return rows.map((row) => {
+    const { oauthClient, originalKeyId: shared } = row;
+    if (oauthClient === null || shared === null) return row;
+    const key = rows.find((one) => one.oauthClient === null && (one.originalKeyId ?? one.id) === shared);
+    if (key === undefined) return row;
+    const { weight, submitsPerMinute, pollsPerMinute, tasksInFlight, approveAboveMicros } = key;
+    return { ...row, weight, submitsPerMinute, pollsPerMinute, tasksInFlight, approveAboveMicros };
+  });
 }
 
 /** Throws AppError `invalid_value` for an expiry that would revive an ended key or extend a rotated one. */

@@ -1,16 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { AccountStore, type Account } from '#accounts/account-store.js';
 import { approvalThresholds, withKey, type ApprovalThresholds } from '#tasks/admission/approval-thresholds.js';
-import { ApiKeyRepository } from '#accounts/api-key.repository.js';
 import type { ApiKeyRow } from '#accounts/api-keys.js';
 import { NewKeyRepository } from '#accounts/new-key.repository.js';
 import { storedEndUserMode } from '#accounts/end-users.js';
 import { may } from '#accounts/person-rules.js';
 import type { Session } from '#accounts/session-store.js';
 import { TaskRights } from '#accounts/task-rights.js';
-import { BudgetRepository } from '#billing/budget.repository.js';
 import { accountShare, type Caller } from '../../auth/caller.js';
-import { isLimited } from '../keys/key-rules.js';
+import { LimitedKeys } from '../../auth/limited-keys.js';
 import { notSignedIn } from '../protect-console.js';
 
 /** A user who orders images in the console. */
@@ -34,14 +32,13 @@ const TEST_KEY = 'Provider test';
 export class ConsoleCaller {
   constructor(
     private readonly accounts: AccountStore,
-    private readonly keys: ApiKeyRepository,
+    private readonly limited: LimitedKeys,
     private readonly newKeys: NewKeyRepository,
     private readonly rights: TaskRights,
-    private readonly budgets: BudgetRepository,
   ) {}
 
   async of(who: Orderer): Promise<Caller> {
-    const key = !may(who, 'keys.manage_all') ? await this.limitedKey(who.accountId, who.personId) : undefined;
+    const key = !may(who, 'keys.manage_all') ? await this.limited.of(who.accountId, who.personId) : undefined;
     return await this.caller(who, key ?? { id: await this.keyId(who.accountId) });
   }
 
@@ -87,18 +84,6 @@ export class ConsoleCaller {
   /** Created on first use. */
   async keyId(accountId: string): Promise<string> {
     return await this.newKeys.ensureHidden(accountId, PLAYGROUND_KEY);
-  }
-
-  /** The user's newest key that has a budget or a limit, including ended keys. */
-  private async limitedKey(accountId: string, personId: string) {
-    const keys = await this.keys.ofCreator(accountId, personId);
-    const budgets = await this.budgets.find(keys.map(({ id }) => id));
-    return keys.find((key) =>
-      isLimited(
-        key,
-        budgets.find(({ ownerId }) => ownerId === key.id),
-      ),
-    );
   }
 }
 

@@ -42,7 +42,7 @@ export class ErasuresController {
   ): Promise<ErasureView> {
     const filter = filterOf(body);
     if (isForAll(filter)) assertMayDeleteAll(session, body);
-    const requested = await this.erasures.request(scope, filter);
+    const requested = await this.erasures.request({ ...scope, role: session.role }, filter);
     const { status, end_user, tag, before } = filterView(filter);
     await this.audit.record(session, 'tasks.deletion_requested', requested.id, { status, end_user, tag, before });
     return viewOf({ ...requested, filter });

@@ -9,6 +9,7 @@ import { AccountsModule } from '#accounts/accounts.module.js';
 import { EndUserStatesModule } from '#accounts/end-user-states.module.js';
 import { BillingModule } from '#billing/billing.module.js';
 import { NotificationsModule } from '#notifications/notifications.module.js';
+import { AuthModule } from '../../auth/auth.module.js';
 import { FilesModule } from '../../files/files.module.js';
 import { ImagesModule } from '../../images/images.module.js';
 import { LimitsModule } from '../../limits/limits.module.js';
@@ -41,6 +42,7 @@ import { Thumbnails } from './thumbnails.js';
     LinksModule,
     TaskListenersModule,
     AccountsModule,
+    AuthModule,
     EndUserStatesModule,
     StorageModule,
     TasksApiModule,

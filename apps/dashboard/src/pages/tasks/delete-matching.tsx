@@ -14,22 +14,29 @@ interface DeleteItemProps {
   readonly onClick: () => void;
 }
 
-/** The entry of the menu; only an owner deletes all tasks. */
+/** The entry of the menu; only an owner deletes all tasks, or those of others without an end user or a tag. */
 export function DeleteItem({ filters, onClick }: DeleteItemProps) {
   const { person } = useSession();
   const erasure = erasureOf(filters);
   const all = erasure !== undefined && isForAll(erasure);
   if (all && person.role !== 'owner') return null;
+  const why = whyNot(erasure, person.role);
   return (
-    <Menu.Item disabled={erasure === undefined} onClick={onClick} maw={260}>
+    <Menu.Item disabled={why !== undefined} onClick={onClick} maw={260}>
       {all ? 'Delete all tasks' : 'Delete matching tasks'}
-      {erasure === undefined && (
+      {why !== undefined && (
         <Text size="xs" c="dimmed">
-          Works with the filters status, end user, tag, and end time only
+          {why}
         </Text>
       )}
     </Menu.Item>
   );
+}
+
+function whyNot(erasure: ReturnType<typeof erasureOf>, role: string): string | undefined {
+  if (erasure === undefined) return 'Works with the filters status, end user, tag, and end time only';
+  const isNarrow = erasure.end_user !== undefined || erasure.tag !== undefined;
+  return role === 'admin' && !isNarrow ? 'Only an owner can do this without the filter end user or tag' : undefined;
 }
 
 interface DeleteMatchingProps {
