@@ -1,4 +1,5 @@
 import { MAX_LINES, type BatchLine, type BatchProblem } from '#batches/batch.js';
+import { isStorable } from '#contract/text-rules.js';
 import { rawLines, type RawLine } from './raw-lines.js';
 
 /** Most bytes of a line, as of any request without images in it. */
@@ -49,12 +50,7 @@ function checked({ line, position, bytes, text }: RawLine, endpoint: string, ids
   const request = parsed(text);
   if (request === undefined) return refused('invalid_json_line', 'The line is not a JSON object.');
   const { custom_id: customId, method, url, body } = request;
-  if (
-    typeof customId !== 'string' ||
-    customId === '' ||
-    customId.length > MAX_CUSTOM_ID ||
-    customId.includes('\u0000')
-  ) {
+  if (typeof customId !== 'string' || customId === '' || customId.length > MAX_CUSTOM_ID || !isStorable(customId)) {
     return refused('invalid_custom_id', `custom_id must be a string of 1 to ${MAX_CUSTOM_ID} characters.`, 'custom_id');
   }
   if (ids.has(customId)) return refused('duplicate_custom_id', 'Another line has the same custom_id.', 'custom_id');
