@@ -4,6 +4,7 @@ import { overloaded } from '#contract/unavailable.js';
 import { inList, jsonOf } from '#database/prisma-values.js';
 import { PrismaService } from '#database/prisma.service.js';
 import { lockAccount } from '#accounts/accounts.sql.js';
+import { failedLines } from './batch.sql.js';
 import {
   MAX_OPEN_BATCHES,
   WINDOW_MS,
@@ -71,11 +72,7 @@ export class BatchRepository {
 
   /** The first lines that have ended without an image, of a batch whose results are not written yet. */
   async failedLines(batchId: string, limit: number): Promise<EndedLine[]> {
-    const isSuccess = { outcome: { path: ['response', 'status_code'], equals: 200 } };
-    const where = { batchId, state: 'ended', NOT: isSuccess };
-    const select = { line: true, customId: true, outcome: true } as const;
-    const reading = this.prisma.batchLine.findMany({ where, orderBy: { line: 'asc' }, take: limit, select });
-    return (await answered(reading)) as unknown as EndedLine[];
+    return await answered(failedLines(this.prisma.pool, batchId, limit));
   }
 
   /**

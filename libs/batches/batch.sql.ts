@@ -1,5 +1,5 @@
 import type { Queryable } from '#database/queryable.js';
-import type { LineEnd, LineOutcome } from './batch.js';
+import type { EndedLine, LineEnd, LineOutcome } from './batch.js';
 
 const TAKE_STEP = {
   name: 'batch_take_step',
@@ -141,4 +141,16 @@ export async function endInDoubt(database: Queryable, batchId: string, outcome: 
 /** Ends all lines that no process has begun to submit. Raw for the same reason. */
 export async function endWaiting(database: Queryable, batchId: string, outcome: LineOutcome): Promise<void> {
   await database.query({ ...END_WAITING, values: [batchId, JSON.stringify(outcome)] });
+}
+
+const FAILED_LINES = {
+  name: 'batch_failed_lines',
+  text: `SELECT line, custom_id AS "customId", outcome FROM batch_lines
+    WHERE batch_id = $1 AND state = 'ended' AND (outcome #>> '{response,status_code}') IS DISTINCT FROM '200'
+    ORDER BY line LIMIT $2`,
+};
+
+/** The first failed lines, in order. Raw, in the words of the index `batch_lines_failed`: others are not read. */
+export async function failedLines(database: Queryable, batchId: string, limit: number): Promise<EndedLine[]> {
+  return (await database.query<EndedLine>({ ...FAILED_LINES, values: [batchId, limit] })).rows;
 }

@@ -30,6 +30,7 @@ describe('a field that only a catalog entry knows', () => {
     [SAMPLER, { name: 'ddim' }, 'invalid_type: x must be a string'],
     [NEGATIVE, 'blur', undefined],
     [NEGATIVE, 'blurry', 'string_above_max_length: x must be at most 5 characters long'],
+    [NEGATIVE, 'a\u0000', 'invalid_value: x must not contain the NUL character'],
     [TILING, false, undefined],
     [TILING, 'false', 'invalid_type: x must be true or false'],
   ])('%j takes %j: %s', (field, value, problem) => {

@@ -37,6 +37,7 @@ export function extraProblem(field: ExtraField, name: string, value: unknown): F
     return { code: 'invalid_value', message: `${name} must be one of ${field.enum.join(', ')}` };
   if (field.max_length !== undefined && value.length > field.max_length)
     return { code: 'string_above_max_length', message: `${name} must be at most ${field.max_length} characters long` };
+  if (value.includes('\u0000')) return { code: 'invalid_value', message: `${name} must not contain the NUL character` };
   return undefined;
 }
 

@@ -1,5 +1,6 @@
 import type { FieldProblem } from './field-rule.js';
 import { LongText, startOf, type Text } from './long-text.js';
+import { isStorable } from './text-rules.js';
 
 /** Maximum reference images of a request. */
 export const MAX_REFERENCE_IMAGES = 16;
@@ -51,13 +52,18 @@ export function referenceProblem(value: unknown, name: string): FieldProblem | u
   if (IMAGE_DATA.test(head)) {
     return { code: 'invalid_base64_image', message: `${name} must be a base64 data URI: data:image/png;base64,...` };
   }
-  if (!/^https?:\/\//i.test(head) || value.length > MAX_ADDRESS_LENGTH || !URL.canParse(addressOf(value))) {
+  if (!/^https?:\/\//i.test(head) || value.length > MAX_ADDRESS_LENGTH || !isAddress(addressOf(value))) {
     return {
       code: 'invalid_image_url',
       message: `${name} must be an http(s) URL or a data URI of a PNG, JPEG, WebP, AVIF or GIF image`,
     };
   }
   return undefined;
+}
+
+/** URLs may have what JSON can't be stored with: parsers replace it. */
+function isAddress(text: string): boolean {
+  return URL.canParse(text) && isStorable(text);
 }
 
 /** `image_urls` of a generation: up to 16 references. */

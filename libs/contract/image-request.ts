@@ -20,7 +20,7 @@ import {
   type ResponseFormat,
 } from './accepted-values.js';
 import { IMAGE_SIZES, RESOLUTIONS } from './pixel-table.js';
-import { MAX_PROMPT_LENGTH } from './text-rules.js';
+import { isStorable, MAX_PROMPT_LENGTH } from './text-rules.js';
 import { MAX_KEPT_SECONDS, MIN_KEPT_SECONDS } from './kept-seconds.js';
 
 /** Model of edits that don't name one. */
@@ -44,7 +44,7 @@ function callbackProblem(value: unknown, property: string): FieldProblem | undef
       message: `${property} must be at most ${MAX_CALLBACK_LENGTH} characters long`,
     };
   }
-  if (/^https:\/\//i.test(value) && URL.canParse(value)) return undefined;
+  if (/^https:\/\//i.test(value) && URL.canParse(value) && isStorable(value)) return undefined;
   return { code: 'invalid_value', message: `${property} must be a public https URL` };
 }
 

@@ -21,6 +21,11 @@ export function isPlainAddress(address: string): boolean {
   return PLAIN_ADDRESS.test(address);
 }
 
+/** Whether Postgres takes a text, in JSON too: none with NUL, or half of a surrogate pair. */
+export function isStorable(text: string): boolean {
+  return !text.includes('\u0000') && !/\p{Cs}/u.test(text);
+}
+
 /** Requires at most `max` code points that the database can store. Another rule checks that the value is a string. */
 export function textProblem(value: unknown, property: string, max: number): FieldProblem | undefined {
   if (typeof value !== 'string') return undefined;

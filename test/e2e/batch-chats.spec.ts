@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { waitUntil } from '#embedded/wait-until.js';
 import { endedBatch, lineOf, resultsIn, startBatch, uploadLines } from '../support/batches.js';
 import { json, startChatUpstream, type ChatUpstream } from '../support/chat-upstream.js';
+import { signInFirstAdmin } from '../support/console.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { startApi } from '../support/processes.js';
 
@@ -106,9 +107,10 @@ models:
     expect(sent('busy')).toBe(2);
   });
 
-  it('have no images, which rows have no room for, and are not read beyond what is kept', async () => {
+  it('have all but images, which rows have no room for, and are not read beyond what is kept', async () => {
     const header = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
-    const png = Buffer.concat([header, Buffer.alloc(1_500)]).toString('base64');
+    // Longer than a response that can be kept.
+    const png = Buffer.concat([header, Buffer.alloc(1_500_000)]).toString('base64');
     let aborted: Promise<void> | undefined;
     upstream.answer = (response, request) => {
       if (!request.body.includes('endless')) {
@@ -135,14 +137,32 @@ models:
     ];
     expect(errors.map(({ custom_id: customId, response }) => [customId, codeOf(response?.body)])).toEqual([
       ['modalities', 'unsupported_parameter'],
-      ['unasked', 'upstream_error'],
       ['long', 'upstream_error'],
       ['tool', 'unsupported_parameter'],
     ]);
     expect(upstream.received).toHaveLength(2);
     await aborted;
-    const text = `SELECT outcome::text AS text FROM batch_lines WHERE outcome::text LIKE '%iVBORw0KGgo%'`;
-    expect((await platform.pool.query(text)).rows).toEqual([]);
+    const output = await resultsIn(platform, batch.output_file_id);
+    const content = '![image](data:image/png;base64,)';
+    expect(output).toMatchObject([
+      { custom_id: 'unasked', response: { status_code: 200, body: { choices: [{ message: { content } }] } } },
+    ]);
+  });
+
+  it('are shown in the console if they failed, however long the first of their responses is', async () => {
+    upstream.answer = (response, request) =>
+      request.body.includes('too hard')
+        ? json({ error: { message: 'No.', code: 'too_hard' } }, 400)(response, request)
+        : json({ id: 'c1', choices: [], text: 'x'.repeat(100_000) }, 201)(response, request);
+    const lines = [chat('long', 'hi'), chat('refused', 'too hard')];
+    const { id } = await startBatch(platform, lines, { endpoint: CHATS });
+    expect(await endedBatch(platform, id)).toMatchObject({ request_counts: { total: 2, failed: 2 } });
+    const ada = await signInFirstAdmin(platform);
+    const { failed_lines: failed } = await ada.ask<{ failed_lines: unknown }>(`/batches/${id}`);
+    expect(failed).toEqual([
+      { custom_id: 'long', code: 'error', message: 'The request failed.' },
+      { custom_id: 'refused', code: 'too_hard', message: 'No.' },
+    ]);
   });
 
   it('are never sent again when their process was killed, and say so', async () => {

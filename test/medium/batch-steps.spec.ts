@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { waitUntil } from '#embedded/wait-until.js';
 import { BatchSteps } from '#batches/batch-steps.repository.js';
 import { BatchRepository } from '#batches/batch.repository.js';
 import type { Batch, ClaimedLine, LineOutcome } from '#batches/batch.js';
@@ -106,6 +107,37 @@ describe('the steps of a batch', () => {
     const next = await claimOne(id);
     expect(await steps.submitted(id, line, { taskId: 'task_first' })).toBe(false);
     expect(await steps.submitted(id, next, { taskId: 'task_second' })).toBe(true);
+  });
+
+  it('are shown by the first failed lines, for which no other ended line is read', async () => {
+    const { id } = await add(3_000);
+    const refused: LineOutcome = {
+      ...DONE,
+      response: { status_code: 400, request_id: 'req_x', body: '{"a":"\\u0000"}' },
+    };
+    const outcomes = new Map([
+      [7, CANCELLED],
+      [2_900, refused],
+      [2_950, CANCELLED],
+    ]);
+    // The last one still waits.
+    const ends = Array.from({ length: 2_999 }, (_, at) => ({
+      ...{ line: at + 1, taskId: null },
+      outcome: outcomes.get(at + 1) ?? DONE,
+    }));
+    await steps.end(id, ends);
+    const { pool } = room.database;
+    await pool.query('ANALYZE batch_lines');
+    const batches = new BatchRepository(room.database);
+    const scans = `SELECT idx_scan::int AS count FROM pg_stat_user_indexes WHERE indexrelname = 'batch_lines_failed'`;
+    const isIndexRead = async (): Promise<boolean> => {
+      expect(await batches.failedLines(id, 2)).toEqual([
+        { line: 7, customId: 'line-6', outcome: CANCELLED },
+        { line: 2_900, customId: 'line-2899', outcome: refused },
+      ]);
+      return ((await pool.query<{ count: number }>(scans)).rows[0]?.count ?? 0) > 0;
+    };
+    expect(await waitUntil(isIndexRead, { timeoutMs: 30_000 })).toBe(true);
   });
 
   it('take lines that were put off behind all others, and claimed ones first', async () => {

@@ -6,7 +6,12 @@ const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'
   'base64',
 );
 
-const kept = (text: string): Promise<string> => answerText(Readable.from([Buffer.from(text)]));
+const kept = (text: string, pieceBytes = Infinity): Promise<string> => {
+  const bytes = Buffer.from(text);
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < bytes.length; at += pieceBytes) pieces.push(bytes.subarray(at, at + pieceBytes));
+  return answerText(Readable.from(pieces));
+};
 const keptOf = (value: unknown): Promise<string> => kept(JSON.stringify(value));
 
 describe('the response to a chat that a line keeps', () => {
@@ -16,13 +21,34 @@ describe('the response to a chat that a line keeps', () => {
   });
 
   it.each([
-    ['an image of a tool', { output: [{ type: 'image_generation_call', result: PNG }] }],
-    ['an image as Markdown', { choices: [{ message: { content: `Here: ![](data:image/png;base64,${PNG})` } }] }],
-    ['a JPEG', { data: [{ b64_json: `/9j/${LONG}` }] }],
-    ['a WebP', { data: [{ b64_json: `UklGR${LONG}` }] }],
-    ['an AVIF', { data: [{ b64_json: `AAAAIGZ0eXBhdmlm${LONG}` }] }],
-  ])('has not %s', async (_what, value) => {
-    await expect(keptOf(value)).rejects.toMatchObject({ code: 'chat_upstream_error' });
+    [
+      'an image of a tool',
+      { output: [{ result: PNG, status: 'completed' }] },
+      { output: [{ result: '', status: 'completed' }] },
+    ],
+    [
+      'images as Markdown',
+      { content: `Here: ![](data:image/png;base64,${PNG}) é ![](data:image/png;base64,${PNG})` },
+      { content: 'Here: ![](data:image/png;base64,) é ![](data:image/png;base64,)' },
+    ],
+    ['a JPEG', { data: [{ b64_json: `/9j/${LONG}==` }] }, { data: [{ b64_json: '' }] }],
+    ['a WebP', { data: [{ b64_json: `UklGR${LONG}` }] }, { data: [{ b64_json: '' }] }],
+    ['an AVIF', { data: [{ b64_json: `AAAAIGZ0eXBhdmlm${LONG}` }] }, { data: [{ b64_json: '' }] }],
+  ])('has all but the base64 of %s', async (_what, value, left) => {
+    expect(await keptOf(value)).toBe(JSON.stringify(left));
+  });
+
+  it.each([999, 65_536])(
+    'has none of an image that is longer than all that is kept, in pieces of %s bytes',
+    async (size) => {
+      const image = `\\/9j\\/${'Ab\\/+'.repeat(300_000)}=`;
+      const text = `{"é":"${image}","big":12345678901234567890,"b":"\\\\${image}\\nend"}`;
+      expect(await kept(text, size)).toBe('{"é":"","big":12345678901234567890,"b":"\\\\\\nend"}');
+    },
+  );
+
+  it('is none with an image whose letters are escaped', async () => {
+    await expect(kept(`{"a":"\\u0069${PNG.slice(1)}"}`)).rejects.toMatchObject({ code: 'chat_upstream_error' });
   });
 
   it.each([

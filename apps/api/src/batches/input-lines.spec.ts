@@ -38,4 +38,17 @@ describe('the lines of an input file', () => {
     expect(found).toMatchObject([{ problem: { code: 'invalid_json_line', line: 1 } }]);
     expect((await read('x\n'.repeat(100), 1_000)).found).toHaveLength(20);
   });
+
+  it('are refused behind 100,000, blank ones included, without reading on', async () => {
+    const { found } = await read(`${'\n'.repeat(99_999)}${line('last')}\n`, 65_536);
+    expect(found).toMatchObject([{ line: { line: 100_000 } }]);
+    let pieces = 0;
+    async function* blank(): AsyncGenerator<Buffer> {
+      for (; pieces < 1_000; pieces++) yield await Promise.resolve(Buffer.alloc(65_536, '\n'));
+    }
+    const refused = [];
+    for await (const one of readInput(blank(), URL)) refused.push(one);
+    expect(refused).toMatchObject([{ problem: { code: 'too_many_requests', line: null } }]);
+    expect(pieces).toBe(1);
+  });
 });

@@ -1,6 +1,9 @@
 import { MAX_LINES, type BatchLine, type BatchProblem } from '#batches/batch.js';
+import { isStorable } from '#contract/text-rules.js';
 import { rawLines, type RawLine } from './raw-lines.js';
 
+/** With blank ones: each costs time, and a file has room for 200 million. */
+const MAX_FILE_LINES = 2 * MAX_LINES;
 /** Most bytes of a line, as of any request without images in it. */
 const MAX_LINE_BYTES = 1_048_576;
 const MAX_CUSTOM_ID = 256;
@@ -18,8 +21,9 @@ export async function* readInput(pieces: AsyncIterable<Buffer>, endpoint: string
   const ids = new Set<string>();
   let problems = 0;
   for await (const raw of rawLines(pieces, MAX_LINE_BYTES)) {
-    if (isBlank(raw)) continue;
-    const found = ids.size >= MAX_LINES ? tooManyLines() : checked(raw, endpoint, ids);
+    const isTooMany = raw.line > MAX_FILE_LINES;
+    if (isBlank(raw) && !isTooMany) continue;
+    const found = isTooMany || ids.size >= MAX_LINES ? tooManyLines() : checked(raw, endpoint, ids);
     if ('customId' in found) {
       ids.add(found.customId);
       yield { line: found };
@@ -49,12 +53,7 @@ function checked({ line, position, bytes, text }: RawLine, endpoint: string, ids
   const request = parsed(text);
   if (request === undefined) return refused('invalid_json_line', 'The line is not a JSON object.');
   const { custom_id: customId, method, url, body } = request;
-  if (
-    typeof customId !== 'string' ||
-    customId === '' ||
-    customId.length > MAX_CUSTOM_ID ||
-    customId.includes('\u0000')
-  ) {
+  if (typeof customId !== 'string' || customId === '' || customId.length > MAX_CUSTOM_ID || !isStorable(customId)) {
     return refused('invalid_custom_id', `custom_id must be a string of 1 to ${MAX_CUSTOM_ID} characters.`, 'custom_id');
   }
   if (ids.has(customId)) return refused('duplicate_custom_id', 'Another line has the same custom_id.', 'custom_id');
@@ -82,7 +81,11 @@ function valueOf(text: Buffer): unknown {
 }
 
 function tooManyLines(): BatchProblem {
-  return problemOf('too_many_requests', `A batch can have at most ${MAX_LINES} requests.`, null);
+  return problemOf(
+    'too_many_requests',
+    `A batch can have at most ${MAX_LINES} requests, and as many blank lines.`,
+    null,
+  );
 }
 
 function problemOf(code: string, message: string, param: string | null, line: number | null = null): BatchProblem {

@@ -1,6 +1,7 @@
 import { AppError } from '#contract/app-error.js';
 import { assertFields } from '#contract/field-rule.js';
 import { fieldsOf, shownNames } from '#contract/request-fields.js';
+import { isStorable } from '#contract/text-rules.js';
 
 const SPELLING = Symbol('spelling');
 const MAY_BE_MISSING = Symbol('may be missing');
@@ -43,7 +44,28 @@ export function checkedBody<T extends object>(bodyClass: Fields<T>, sent: unknow
     if (value !== undefined) Reflect.set(read, name, normalized(read, name, value));
   }
   assertFields(read);
+  for (const [name, value] of Object.entries(read)) {
+    if (hasStorableTexts(value)) continue;
+    const text = `${name} must not contain the NUL character, or half of a surrogate pair`;
+    throw new AppError('invalid_value', text, { param: name });
+  }
   return read;
+}
+
+/** Of a JSON value, the names of members included: whatever a body says may be stored somewhere, if only in the audit log. */
+function hasStorableTexts(value: unknown): boolean {
+  const left = [value];
+  while (left.length > 0) {
+    const one = left.pop();
+    if (typeof one === 'string' ? !isStorable(one) : isPlainObject(one) && !Object.keys(one).every(isStorable))
+      return false;
+    if (Array.isArray(one) || isPlainObject(one)) for (const item of Object.values(one)) left.push(item);
+  }
+  return true;
+}
+
+function isPlainObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
 /** Creates a validated instance of a query class; absent parameters keep the class's defaults. Throws AppError. */

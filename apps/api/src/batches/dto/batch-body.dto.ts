@@ -32,10 +32,7 @@ function metadataProblem(value: unknown, name: string): FieldProblem | undefined
   if (typeof value !== 'object' || value === null) return undefined;
   const pairs = Object.entries(value);
   const fits = ([key, text]: [string, unknown]): boolean =>
-    key.length <= MAX_NAME &&
-    typeof text === 'string' &&
-    text.length <= MAX_VALUE &&
-    !`${key}${text}`.includes('\u0000');
+    key.length <= MAX_NAME && typeof text === 'string' && text.length <= MAX_VALUE;
   if (pairs.length <= MAX_PAIRS && pairs.every(fits)) return undefined;
   const what = `at most ${MAX_PAIRS} texts of ${MAX_VALUE} characters with names of ${MAX_NAME}`;
   return { code: 'invalid_value', message: `${name} must have ${what}` };

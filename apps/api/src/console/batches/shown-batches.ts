@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { buffer } from 'node:stream/consumers';
 import { BatchRepository } from '#batches/batch.repository.js';
 import { hasChats, type Batch, type BatchScope, type LineOutcome } from '#batches/batch.js';
 import { CatalogSource } from '#catalog/catalog-source.js';
@@ -9,6 +8,7 @@ import { uploadKey } from '#storage/object-key.js';
 import type { ObjectStore } from '#storage/object-store.js';
 import { OBJECT_STORE } from '#storage/storage.module.js';
 import { UploadRepository, type StoredFile } from '#uploads/upload.repository.js';
+import { rawLines } from '../../batches/raw-lines.js';
 import { missingFile } from '../../batches/send-file.js';
 import type {
   BatchFileName,
@@ -19,8 +19,6 @@ import type {
 } from './dto/batch-views.dto.js';
 
 const MAX_FAILED = 20;
-/** How much of a file of errors is read for them. */
-const READ_BYTES = 65_536;
 
 /** What is shown of a failed line, wherever it is kept. */
 interface FailedLine {
@@ -77,7 +75,7 @@ export class ShownBatches {
     return {
       ...this.row(batch, files),
       problems: [...(batch.problems ?? [])],
-      failed_lines: (await this.failedLines(batch, files)).slice(0, MAX_FAILED).map(failedLineView),
+      failed_lines: (await this.failedLines(batch, files)).map(failedLineView),
       files: names,
     };
   }
@@ -105,14 +103,15 @@ export class ShownBatches {
     if (batch.endedAt === null) return await this.batches.failedLines(batch.id, MAX_FAILED);
     const file = files.get(batch.errorFileId ?? '');
     if (file === undefined) return [];
-    const range = { first: 0, last: Math.min(READ_BYTES, file.bytes) - 1 };
-    const stored = await this.store.open(uploadKey(file.id), { range });
-    const lines = (await buffer(stored.stream)).toString().split('\n');
-    // What follows the last newline is the start of a line, or nothing.
-    return lines.slice(0, -1).map((line) => {
-      const { custom_id: customId, ...outcome } = JSON.parse(line) as LineOutcome & { custom_id: string };
-      return { customId, outcome };
-    });
+    const { stream } = await this.store.open(uploadKey(file.id));
+    const failed: FailedLine[] = [];
+    // Ends the stream, too.
+    for await (const { text } of rawLines(stream as AsyncIterable<Buffer>, Infinity)) {
+      const { custom_id: customId, ...outcome } = JSON.parse(String(text)) as LineOutcome & { custom_id: string };
+      failed.push({ customId, outcome });
+      if (failed.length === MAX_FAILED) break;
+    }
+    return failed;
   }
 }
 
