@@ -105,7 +105,8 @@ models:
   }
   /** Workers report their calls once a second. */
   async function expectEqualNumbers(): Promise<Record<string, number>> {
-    let [rows, shown] = [{}, {}];
+    let rows: Record<string, number> = {};
+    let shown = rows;
     // A call that opens the breaker is in its row a moment later.
     const areEqual = async (): Promise<boolean> => {
       [rows, shown] = [await fromRows(), await fromConsole()];
