@@ -20,7 +20,8 @@ describe('a webhook endpoint that fails', () => {
   let id: string;
 
   beforeAll(async () => {
-    room = await startWebhookPlatform({ HEALTH_CHECK_INTERVAL_MS: '300' });
+    // The receiver is this process: when it stalls, its answers are late, and a late one is another failure.
+    room = await startWebhookPlatform({ HEALTH_CHECK_INTERVAL_MS: '300', WEBHOOK_TIMEOUT_MS: '60000' });
     ada = await signInFirstAdmin(room.platform);
     mo = await signInInvited(room.platform, { email: 'mo@example.org', role: 'member' });
     const body = { url: `${room.receiver.url(PATH)}?token=abc`, events: ['image.task.completed'] };

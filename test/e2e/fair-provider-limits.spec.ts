@@ -65,7 +65,9 @@ describe('a caller beside one that floods a provider with a limit', () => {
     const waiting = `count(*), 0)::int AS n FROM tasks WHERE status = 'pending' AND waits > 0`;
     expect(await waitUntil(async () => (await numberOf(waiting)) > FLOOD / 2, { timeoutMs: 60_000 })).toBe(true);
     for (let n = 0; n < 4; n++) {
-      const id = await submit(small, model);
+      // It counts calls from its row on, so the worker stands still until the task is in line, too.
+      platform.worker.kill('SIGSTOP');
+      const id = await submit(small, model).finally(() => platform.worker.kill('SIGCONT'));
       const decided = async (): Promise<boolean> => {
         await refill();
         return (await ended(id)) === 1 || (await callsTo(id)) > MOST_CALLS;

@@ -116,7 +116,7 @@ describe('signed links', () => {
     const now = Math.floor(Date.now() / 1000);
     const key = `results/${url.pathname.slice(3)}`;
     expect(await status(signer.sign(key, now - 1).url)).toEqual([403, 'invalid_link']);
-    const gone = signer.sign(key.replace('-1.png', '-9.png'), now + 60).url;
+    const gone = signer.sign(key.replace('-1.png', '-9.png'), now + 3_600).url;
     expect(await status(gone)).toEqual([404, 'file_not_found']);
   });
 });

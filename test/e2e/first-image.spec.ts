@@ -6,6 +6,7 @@ import { startChild, type Child } from '#embedded/child.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { signInFirstAdmin } from '../support/console.js';
 import { freePort } from '../support/free-port.js';
+import { patient } from '../support/patience.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
 
@@ -22,7 +23,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  for (const child of started.splice(0)) await child.stop([['SIGTERM', 60_000]]);
+  for (const child of started.splice(0)) await child.stop([['SIGTERM', patient(60_000)]]);
   await earlier?.close();
   earlier = undefined;
   await vendor.close();

@@ -123,7 +123,7 @@ describe('following tasks', () => {
   });
 
   it('gives a stream up when its caller leaves', async () => {
-    const id = await submit('left [[latency=20s]]');
+    const id = await submit('left [[latency=60s]]');
     const leave = new AbortController();
     const response = await follow(`${id}/events`, leave.signal);
     const events = readEvents(response);
@@ -140,7 +140,7 @@ describe('following tasks', () => {
 
   it('ends streams and held polls when the process stops, long before its grace time is over', async () => {
     const api = await startApi({ ...platform.settings, SHUTDOWN_GRACE_MS: '120000' });
-    const id = await submit('outlives its watchers [[latency=20s]]');
+    const id = await submit('outlives its watchers [[latency=60s]]');
     await running(id);
     const headers = { authorization: `Bearer ${platform.key}` };
     const stream = await fetch(`${api.url}/v1/tasks/${id}/events`, { headers });

@@ -47,7 +47,7 @@ describe('connections and writes', () => {
 
   it('stay within their bounds under sync calls, streams, long polls and a full worker', async () => {
     const fields = { model: 'gpt-image-2', resolution: '1k' };
-    const prompt = 'busy [[latency=8s]]';
+    const prompt = 'busy [[latency=15s]]';
     const ids: string[] = [];
     while (ids.length < TASKS - 4) {
       const response = await platform.call('/v1/images/generations/async', { body: { ...fields, prompt } });
@@ -67,7 +67,7 @@ describe('connections and writes', () => {
       const { rowCount } = await platform.pool.query(`SELECT 1 FROM tasks WHERE status <> 'completed'`);
       return rowCount === 0;
     };
-    expect(await waitUntil(done, { timeoutMs: 60_000, everyMs: 200 })).toBe(true);
+    expect(await waitUntil(done, { timeoutMs: 60_000, everyMs: 1_000 })).toBe(true);
     await read;
     expect(seen.apiRedis).toBeGreaterThanOrEqual(2);
     expect(seen.apiRedis).toBeLessThanOrEqual(5);

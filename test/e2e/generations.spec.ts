@@ -197,7 +197,7 @@ describe('POST /v1/images/generations', () => {
 
   it('goes on with the task when the caller goes away', async () => {
     const gone = new AbortController();
-    const call = generate({ prompt: 'left alone [[latency=10s]]', user: 'leaver' }, { signal: gone.signal });
+    const call = generate({ prompt: 'left alone [[latency=20s]]', user: 'leaver' }, { signal: gone.signal });
     const call2 = call.catch(() => 'aborted');
     const find = async (status: string) =>
       (

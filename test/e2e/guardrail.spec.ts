@@ -188,7 +188,8 @@ models:
     held.set(left, new Promise(() => undefined));
     const caller = new AbortController();
     const [waiting, leaving] = [generate(slow), generate(left, {}, { signal: caller.signal }).catch(() => 'left')];
-    await waitUntil(() => asked(slow).length === 1 && asked(left).length === 1, { timeoutMs: 30_000 });
+    const areAsked = (): boolean => asked(slow).length === 1 && asked(left).length === 1;
+    expect(await waitUntil(areAsked, { timeoutMs: 30_000 })).toBe(true);
     expect((await generate(unique('quick'))).status).toBe(200);
     caller.abort();
     await asked(left)[0]?.closed;

@@ -7,6 +7,7 @@ import { PublicPoster } from '#egress/post-public-url.js';
 import { signInFirstAdmin } from '../support/console.js';
 import { freePort } from '../support/free-port.js';
 import { OwnRedis, REDIS_PASSWORD } from '../support/own-redis.js';
+import { patient } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { TEST_CERTIFICATE } from '../support/test-certificate.js';
 
@@ -82,7 +83,7 @@ describe('a machine whose processes have IPv6 addresses alone', () => {
     const network = { resolve: () => Promise.resolve([{ address: '::1', family: 6 }]), ca: TEST_CERTIFICATE.cert };
     const post = (allowed: string) => {
       const [config] = loadConfig([EgressConfig], { EGRESS_ALLOW_CIDRS: allowed, EGRESS_PORTS: String(at) });
-      const message = { headers: {}, body: '{}', timeoutMs: 5_000, signal: new AbortController().signal };
+      const message = { headers: {}, body: '{}', timeoutMs: patient(20_000), signal: new AbortController().signal };
       return new PublicPoster(config, network).post(`https://files.example:${at}/`, message);
     };
     expect(await post('::1/128')).toEqual({ status: 200 });

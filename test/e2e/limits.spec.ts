@@ -71,13 +71,15 @@ describe('limits of a key', () => {
       const last = unknown.headers.get('x-request-id');
       const hasLast = (): boolean => api.logs().some(({ requestId }) => requestId === last);
       expect(await waitUntil(hasLast, { timeoutMs: 30_000 })).toBe(true);
-      expect(linesOf(api)).toHaveLength(1);
+      // One, or two when the log's minute ended in between.
+      expect([1, 2]).toContain(linesOf(api).length);
     }
   });
 
   it('refuses submits above the limit, and has one limit for good and bad ones', async () => {
     const key = await platform.newKey();
-    for (let n = 0; n < 25; n++) expect((await submit(key, {}, {})).status).toBe(400);
+    const bad = await Promise.all(Array.from({ length: 25 }, () => submit(key, {}, {})));
+    expect(bad.map(({ status }) => status)).toEqual(bad.map(() => 400));
     const response = await submit(key);
     expect(response.status).toBe(429);
     expect(response.headers.get('ratelimit-policy')).toBe('"submits";q=25;w=60');

@@ -17,14 +17,7 @@ describe('several processes', () => {
   let redis: Redis;
 
   beforeAll(async () => {
-    platform = await startPlatform({
-      LEASE_MS: '8000',
-      SWEEP_INTERVAL_MS: '500',
-      WORKER_CONCURRENCY: '4',
-      // A task whose job is lost is enqueued again 8 s after the two are over.
-      DATABASE_CONNECT_TIMEOUT_MS: '5000',
-      DATABASE_QUERY_TIMEOUT_MS: '5000',
-    });
+    platform = await startPlatform({ SWEEP_INTERVAL_MS: '500', WORKER_CONCURRENCY: '4' });
     [otherApi, ...workers] = await Promise.all([
       startApi(platform.settings),
       startWorker(platform.settings),
@@ -67,6 +60,20 @@ describe('several processes', () => {
     return rows.map((row) => row.provider_starts);
   }
 
+  /** Until the work is over, all workers but those that a test has started stand still, so that these get tasks. */
+  async function whileOthersStand<T>(work: () => Promise<T>): Promise<T> {
+    const others = [platform.worker, ...workers];
+    for (const worker of others) worker.kill('SIGSTOP');
+    return await work().finally(() => {
+      for (const worker of others) worker.kill('SIGCONT');
+    });
+  }
+
+  /** As if they had run out: leases that do so soon would be lost by every worker that stalls. */
+  async function endLeases(): Promise<void> {
+    await platform.pool.query('UPDATE tasks SET lease_until = now() WHERE lease_until IS NOT NULL');
+  }
+
   it('share the work: whoever accepts, every task is done once and read everywhere', async () => {
     const apis = [platform.url, otherApi.url];
     const ids = await Promise.all(
@@ -93,12 +100,14 @@ describe('several processes', () => {
 
   it('finish what a killed worker had in hand, without losing or doubling a task', async () => {
     const victim = await startWorker(platform.settings);
-    const ids = await Promise.all(
-      Array.from({ length: 16 }, (_, n) => submit(platform.url, `hold ${n} [[latency=8s]]`)),
-    );
-    await victim.logged('task.claimed');
-    victim.kill('SIGKILL');
-    expect(await victim.exited).toMatchObject({ signal: 'SIGKILL' });
+    const ids = await whileOthersStand(async () => {
+      const submitted = Array.from({ length: 16 }, (_, n) => submit(platform.url, `hold ${n} [[latency=8s]]`));
+      await victim.logged('task.claimed');
+      victim.kill('SIGKILL');
+      expect(await victim.exited).toMatchObject({ signal: 'SIGKILL' });
+      await endLeases();
+      return await Promise.all(submitted);
+    });
     expect(new Set(await ended(ids))).toEqual(new Set(['completed']));
     for (const starts of await startsOf(ids)) expect(starts).toBeLessThanOrEqual(2);
     expect(await objectsOf(ids)).toEqual(ids.map(() => 1));
@@ -106,11 +115,13 @@ describe('several processes', () => {
 
   it('throw away what a frozen worker brings too late', async () => {
     const frozen = await startWorker({ ...platform.settings, WORKER_CONCURRENCY: '1' });
-    const ids = await Promise.all(
-      Array.from({ length: 14 }, (_, n) => submit(platform.url, `freeze ${n} [[latency=4s]]`)),
-    );
-    await frozen.logged('task.claimed');
-    frozen.kill('SIGSTOP');
+    const ids = await whileOthersStand(async () => {
+      const submitted = Array.from({ length: 8 }, (_, n) => submit(platform.url, `freeze ${n} [[latency=12s]]`));
+      await frozen.logged('task.claimed');
+      frozen.kill('SIGSTOP');
+      await endLeases();
+      return await Promise.all(submitted);
+    });
     expect(new Set(await ended(ids))).toEqual(new Set(['completed']));
     frozen.kill('SIGCONT');
     const noticed = (): boolean => /"task\.(lease_lost|result_discarded)"/.test(frozen.output());
@@ -121,31 +132,38 @@ describe('several processes', () => {
 
   it('release at once what does not fit into the grace time', async () => {
     const leaving = await startWorker({ ...platform.settings, SHUTDOWN_GRACE_MS: '200', WORKER_CONCURRENCY: '8' });
-    const ids = await Promise.all(
-      Array.from({ length: 16 }, (_, n) => submit(platform.url, `move ${n} [[latency=5s]]`)),
-    );
-    await leaving.logged('task.claimed');
-    expect(await leaving.stop()).toMatchObject({ code: 0 });
+    const ids = await whileOthersStand(async () => {
+      const submitted = Array.from({ length: 16 }, (_, n) => submit(platform.url, `move ${n} [[latency=8s]]`));
+      await leaving.logged('task.claimed');
+      expect(await leaving.stop()).toMatchObject({ code: 0 });
+      return await Promise.all(submitted);
+    });
     expect(leaving.logs().some((line) => line['event'] === 'task.given_back')).toBe(true);
     expect(new Set(await ended(ids))).toEqual(new Set(['completed']));
   });
 
   it('end every accepted task after Redis has lost everything', async () => {
     const ids = await Promise.all(
-      Array.from({ length: 30 }, (_, n) => submit(platform.url, `lost ${n} [[latency=3s]]`)),
+      Array.from({ length: 30 }, (_, n) => submit(platform.url, `lost ${n} [[latency=8s]]`)),
     );
     const keys = await redis.keys(`${platform.settings['REDIS_PREFIX'] ?? ''}*`);
     expect(keys.some((key) => key.includes(':images:task_'))).toBe(true);
     await redis.unlink(keys);
+    // What is enqueued again is older than every limit of the database.
+    await platform.pool.query(
+      `UPDATE tasks SET created_at = created_at - interval '5 minutes' WHERE status = 'pending'`,
+    );
     expect(new Set(await ended(ids, 90_000))).toEqual(new Set(['completed']));
     for (const starts of await startsOf(ids)) expect(starts).toBeLessThanOrEqual(2);
   });
 
   it('give up a task that kills every worker that takes it', async () => {
-    const settings = platform.settings;
-    const doomed = [await startWorker(settings), await startWorker(settings), await startWorker(settings)];
+    await Promise.all([platform.worker, ...workers].map((worker) => worker.stop()));
+    // One that stalled for longer would only be another that lost it.
+    const settings = { ...platform.settings, LEASE_MS: '6000' };
+    const doomed = await Promise.all(Array.from({ length: 4 }, () => startWorker(settings)));
     const id = await submit(platform.url, 'poison [[fault=crash-after-accept]]');
-    // Three die in all, whichever they are; more take their place, as a supervisor would see to.
+    // Three die in all, whichever they are; the fourth fails it, like one that a supervisor starts.
     const [status] = await ended([id], 90_000);
     expect(status).toBe('failed');
     expect((await read(id)).error?.code).toBe('interrupted');

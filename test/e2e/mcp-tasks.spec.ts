@@ -43,7 +43,7 @@ models:
     routes: [{ provider: ledger }]
     prices: [{ from: 2026-01-01, per_image: { 1k: 0.04, 2k: 0.04, 4k: 0.16 } }]
 `,
-      { LEASE_MS: '8000', SWEEP_INTERVAL_MS: '500' },
+      { SWEEP_INTERVAL_MS: '500' },
     );
     ({ platform } = room);
     otherApi = await startApi(platform.settings);
@@ -170,11 +170,12 @@ models:
     const victim = await startApi(platform.settings);
     const { result } = await send(victim.url, 'tools/call', call, asPayer);
     const { taskId } = CreateTaskResultV2Schema.parse(result);
-    await waitUntil(() => provider.startsOf(marker).length === 1, { timeoutMs: 30_000 });
+    expect(await waitUntil(() => provider.startsOf(marker).length === 1, { timeoutMs: 30_000 })).toBe(true);
     for (const process of [victim, platform.worker]) {
       process.kill('SIGKILL');
       await process.exited;
     }
+    await platform.pool.query('UPDATE tasks SET lease_until = now() WHERE id = $1', [taskId]);
     const worker = await startWorker(platform.settings);
     expect((await send(otherApi.url, 'tools/call', call, asPayer)).result).toMatchObject({ taskId, status: 'working' });
     finish();

@@ -212,7 +212,6 @@ describe('images from an OpenAI-compatible server', () => {
   ])('passes partial images on while the server draws, with the size %s', async (_what, asked, named, told) => {
     const partial = await plainImage(64, 64, '#204060');
     const redis = new Redis(platform.settings['REDIS_URL'] ?? '');
-    const channels = `${platform.settings['REDIS_PREFIX'] ?? ''}:tasks:partial:*`;
     const answer = events(
       {
         type: 'image_generation.partial_image',
@@ -224,7 +223,8 @@ describe('images from an OpenAI-compatible server', () => {
     );
     upstream.script(async (call, response) => {
       // An image that nobody listens for is lost, and a real server draws for longer than it takes to listen.
-      await waitUntil(async () => (await redis.pubsub('CHANNELS', channels)).length > 0, { timeoutMs: 30_000 });
+      const channel = `${platform.settings['REDIS_PREFIX'] ?? ''}:tasks:partial:${String(call.headers['idempotency-key'])}`;
+      await waitUntil(async () => (await redis.pubsub('CHANNELS', channel)).length > 0, { timeoutMs: 30_000 });
       await answer(call, response);
     });
     const request = { ...order, size: asked, stream: true, partial_images: 1 };

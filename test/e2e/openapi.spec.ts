@@ -69,7 +69,7 @@ describe('the OpenAPI document', () => {
     [
       'generateImage',
       GENERATIONS,
-      { body: { ...REQUEST, prompt: '[[latency=3s]]' }, headers: { prefer: 'wait=1' } },
+      { body: { ...REQUEST, prompt: '[[latency=15s]]' }, headers: { prefer: 'wait=1' } },
       504,
     ],
     ['generateImageUnprefixed', '/images/generations', { body: REQUEST }, 200],

@@ -88,7 +88,7 @@ describe('a Postgres failover between the two hosts of DATABASE_URL', () => {
 
   it('leaves no connection behind at a server that has become a standby', async () => {
     const address = await FaultProxy.start(pair.primary);
-    const PrimaryClient = primaryClient([address.url, pair.standby], 10_000);
+    const PrimaryClient = primaryClient([address.url, pair.standby], patient(10_000));
     const connect = (): Promise<pg.Client> =>
       new PrimaryClient({ connectionString: address.url, application_name: 'stale' }).connect();
     await (await connect()).end();
@@ -102,7 +102,9 @@ describe('a Postgres failover between the two hosts of DATABASE_URL', () => {
 
   it('says of each server why it can’t be used, as long as none can', async () => {
     const errorOf = async (...urls: string[]): Promise<unknown> =>
-      new (primaryClient(urls, 10_000))({ connectionString: urls[0] }).connect().catch((error: unknown) => error);
+      new (primaryClient(urls, patient(10_000)))({ connectionString: urls[0] })
+        .connect()
+        .catch((error: unknown) => error);
     const gone = `127.0.0.1:${await freePort()}`;
     const unknown = new URL(pair.primary);
     unknown.pathname = '/nowhere';

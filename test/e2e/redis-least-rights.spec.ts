@@ -164,8 +164,10 @@ describe('a Redis with TLS, and a user with the rights that docs/operations.md n
     );
     const settings = { ...platform.settings, REDIS_PREFIX: '{restored}', PORT: String(await freePort()) };
     const api = await startApi(settings);
-    const lost = await api.logged('dependency.lost');
-    expect([lost['code'], JSON.stringify(lost)]).toEqual(['queue', expect.stringContaining('NOPERM')]);
+    const isLost = (line: Record<string, unknown>): boolean =>
+      line['event'] === 'dependency.lost' && line['code'] === 'queue';
+    expect(await waitUntil(() => api.logs().some(isLost), { timeoutMs: 45_000 })).toBe(true);
+    expect(JSON.stringify(api.logs().find(isLost))).toContain('NOPERM');
     expect((await fetch(`${api.url}/readyz`)).status).toBe(200);
     await api.stop();
     await admin.call('ACL', 'LOG', 'RESET');

@@ -41,13 +41,14 @@ describe('stopping an API process', () => {
   });
 
   it('answers a caller that would outlast the grace time with the id of its task', async () => {
-    const { api, call } = await holdCall('1500', 'held for long [[latency=10s]]');
+    const { api, call } = await holdCall('1500', 'held for long [[latency=60s]]');
     const exit = api.stop();
     const response = await call;
     expect(response.status).toBe(504);
     const { error } = (await response.json()) as { error: { code: string; task_id: string } };
     expect(error.code).toBe('still_running');
-    expect((await platform.call(`/v1/tasks/${error.task_id}`)).status).toBe(200);
+    const cancelled = await platform.call(`/v1/tasks/${error.task_id}/cancel`, { method: 'POST' });
+    expect(await cancelled.json()).toMatchObject({ data: { status: 'cancelled' } });
     expect(await exit).toMatchObject({ code: 0 });
   });
 
@@ -70,7 +71,7 @@ describe('stopping an API process', () => {
   });
 
   it('says that it is not ready while it still takes what arrives', async () => {
-    const api = await startApi({ ...platform.settings, SHUTDOWN_DELAY_MS: '8000' });
+    const api = await startApi({ ...platform.settings, SHUTDOWN_DELAY_MS: '15000' });
     const exit = api.stop();
     const look = async (): Promise<number> => (await fetch(`${api.url}/readyz`)).status;
     while ((await look()) !== 503);
@@ -80,7 +81,7 @@ describe('stopping an API process', () => {
   });
 
   it('ends every connection with its next answer while it stops, so that no later request meets a closed one', async () => {
-    const api = await startApi({ ...platform.settings, SHUTDOWN_DELAY_MS: '8000' });
+    const api = await startApi({ ...platform.settings, SHUTDOWN_DELAY_MS: '15000' });
     const kept = new Agent({ keepAlive: true, maxSockets: 1 });
     const ask = async (path: string): Promise<IncomingMessage> => {
       const [answer] = (await once(get(`${api.url}${path}`, { agent: kept }), 'response')) as [IncomingMessage];
@@ -125,6 +126,7 @@ describe('stopping an API process', () => {
         .filter(({ event }) => event === 'shutdown.grace_short')
         .map(({ level, reason }) => [level, /may take (\d+) ms/.exec(String(reason))?.[1]]);
     const short = await start(900_000);
+    await short.logged('shutdown.grace_short');
     expect(said(short)).toEqual([['warn', '900000']]);
     const worker = await start(840_000);
     expect(said(worker)).toEqual([]);

@@ -196,7 +196,7 @@ describe('the limits of signing in', () => {
   it.each(['reset', 'black-hole'] as const)(
     'hold without Redis (%s), narrower, and let everybody in again once it is back',
     async (fault) => {
-      const url = await start({ REDIS_COMMAND_TIMEOUT_MS: '500' });
+      const url = await start({ REDIS_COMMAND_TIMEOUT_MS: '2000' });
       expect((await attempt(url, 'ada@example.org', PASSWORD)).status).toBe(200);
       line.fault = fault;
       const guesses = Array.from({ length: 5 }, () => attempt(url, 'ada@example.org', 'a guess'));

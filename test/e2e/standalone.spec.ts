@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await product?.stop([['SIGTERM', 60_000]]);
+  await product?.stop([['SIGTERM', patient(60_000)]]);
   await rm(folder, { recursive: true, force: true });
 });
 

@@ -84,7 +84,8 @@ describe('slow callers', () => {
       expect(response.status).toBe(200);
       answered += 1;
     }
-    expect(answered).toBeGreaterThan(20);
+    // One that waited for them would be answered at their end.
+    expect(answered).toBeGreaterThan(5);
     const answers = await slow;
     for (const [index, text] of answers.entries()) {
       const [lines = '', body = ''] = text.split('\r\n\r\n');

@@ -110,7 +110,7 @@ describe('streaming', () => {
   });
 
   it('flushes its headers at once and keeps the connection alive', async () => {
-    const response = await platform.call(GENERATIONS, { body: { ...REQUEST, prompt: 'pings [[latency=4s]]' } });
+    const response = await platform.call(GENERATIONS, { body: { ...REQUEST, prompt: 'pings [[latency=15s]]' } });
     const taskId = response.headers.get('x-task-id') ?? '';
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
@@ -145,7 +145,7 @@ describe('streaming', () => {
   });
 
   it('finishes the task of a caller that left', async () => {
-    const stream = await generate('left alone [[latency=8s]]', 2);
+    const stream = await generate('left alone [[latency=24s]]', 2);
     for await (const event of stream) if (event.type === 'image_generation.partial_image') break;
     const statusOf = async (): Promise<unknown> =>
       (await platform.pool.query(`SELECT status FROM tasks WHERE prompt LIKE 'left alone%'`)).rows[0] as unknown;
@@ -153,11 +153,11 @@ describe('streaming', () => {
     const redis = new Redis(platform.settings['REDIS_URL'] ?? '');
     const channels = `${platform.settings['REDIS_PREFIX'] ?? ''}:tasks:partial:*`;
     const listening = async (): Promise<number> => (await redis.pubsub('CHANNELS', channels)).length;
-    await waitUntil(async () => (await listening()) === 0, { timeoutMs: 30_000 });
+    expect(await waitUntil(async () => (await listening()) === 0, { timeoutMs: 30_000 })).toBe(true);
     // Before the task is over: its caller is forgotten because it left.
     expect([await listening(), await statusOf()]).toEqual([0, { status: 'pending' }]);
     redis.disconnect();
-    await waitUntil(async () => JSON.stringify(await statusOf()).includes('completed'), { timeoutMs: 20_000 });
+    await waitUntil(async () => JSON.stringify(await statusOf()).includes('completed'), { timeoutMs: 60_000 });
     expect(await statusOf()).toEqual({ status: 'completed' });
   });
 
@@ -179,7 +179,7 @@ describe('streaming', () => {
   it('leads the next try of an SDK to the running task, and to another once the image was received', async () => {
     const attempt = async (count: number, signal?: AbortSignal): Promise<Response> =>
       platform.call(GENERATIONS, {
-        body: { ...REQUEST, prompt: 'tried [[latency=1s]]', partial_images: 1 },
+        body: { ...REQUEST, prompt: 'tried [[latency=12s]]', partial_images: 1 },
         headers: { 'x-stainless-retry-count': String(count) },
         ...(signal === undefined ? {} : { signal }),
       });
@@ -227,12 +227,13 @@ describe('streaming', () => {
     const response = await fetch(api.url + GENERATIONS, {
       method: 'POST',
       headers: { authorization: `Bearer ${platform.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ ...REQUEST, prompt: 'held [[latency=5s]]' }),
+      body: JSON.stringify({ ...REQUEST, prompt: 'held [[latency=60s]]' }),
     });
     const exit = api.stop();
     const [, data = ''] = /event: error\ndata: (.*)\n\n$/.exec(await response.text()) ?? [];
     const { error } = JSON.parse(data) as { error: { code: string; task_id: string } };
     expect(error).toMatchObject({ code: 'still_running', task_id: response.headers.get('x-task-id') });
     expect(await exit).toMatchObject({ code: 0 });
+    await platform.call(`/v1/tasks/${error.task_id}/cancel`, { method: 'POST' });
   });
 });

@@ -1,3 +1,4 @@
+import { waitUntil } from '#embedded/wait-until.js';
 import { startPlatform, type CallOptions, type Platform } from '../support/platform.js';
 
 const REQUEST = { model: 'gpt-image-2', prompt: 'a harbour', resolution: '1k' };
@@ -28,8 +29,11 @@ describe('tasks', () => {
   /** Every look at the task until it has ended. */
   async function follow(id: string): Promise<TaskAnswer['data'][]> {
     const looks: TaskAnswer['data'][] = [];
-    do looks.push((await read(id)).data);
-    while (looks.at(-1)?.status === 'pending');
+    const hasEnded = async (): Promise<boolean> => {
+      looks.push((await read(id)).data);
+      return looks.at(-1)?.status !== 'pending';
+    };
+    expect(await waitUntil(hasEnded, { timeoutMs: 60_000, everyMs: 20 })).toBe(true);
     return looks;
   }
 
@@ -66,7 +70,7 @@ describe('tasks', () => {
     const quick = await platform.call(GENERATIONS, { body: REQUEST, headers: prefer });
     expect(quick.status).toBe(200);
     expect(quick.headers.get('preference-applied')).toBe('wait=30');
-    const body = { ...REQUEST, prompt: 'slow [[latency=3s]]' };
+    const body = { ...REQUEST, prompt: 'slow [[latency=15s]]' };
     const slow = await platform.call(GENERATIONS, { body, headers: { prefer: 'respond-async, wait=1' } });
     expect(slow.status).toBe(202);
   });
@@ -84,7 +88,7 @@ describe('tasks', () => {
 
   it('say only pending until they end, never go back, and then never change', async () => {
     const response = await platform.call(`${GENERATIONS}/async`, {
-      body: { ...REQUEST, prompt: 'watched [[latency=6s]]' },
+      body: { ...REQUEST, prompt: 'watched [[latency=15s]]' },
     });
     const id = response.headers.get('x-task-id') ?? '';
     const pending = await platform.call(`/v1/tasks/${id}?language=en`);

@@ -112,7 +112,7 @@ describe('the cost that answers tell', () => {
     ['before it was sent', 'reset'],
     ['on its way', { cutAfter: 20 }],
   ])('is told to the repetition of a call whose answer was lost %s, which buys nothing', async (when, fault) => {
-    const body = { ...ORDER, prompt: `lost ${when} [[latency=1s]]` };
+    const body = { ...ORDER, prompt: `lost ${when} [[latency=12s]]` };
     const proxy = await FaultProxy.start(platform.url);
     const lost = platform.call(GENERATIONS, { body, at: proxy });
     const tasks = async (): Promise<number> => {

@@ -1,4 +1,5 @@
 import { signInFirstAdmin, signInInvited, type Browser } from '../support/console.js';
+import { patient } from '../support/patience.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
 interface NewKey {
@@ -28,7 +29,7 @@ describe('the tasks that a key may see and cancel', () => {
         ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(60_000),
+      signal: AbortSignal.timeout(patient(60_000)),
     });
   const create = async (who: Browser, body: object = {}): Promise<NewKey> =>
     await who.ask<NewKey>('/keys', { body: { name: 'key', ...body } });

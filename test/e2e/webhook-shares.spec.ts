@@ -30,7 +30,7 @@ describe('webhooks of several accounts', () => {
     const endpoints = new EndpointStore(databaseOf(platform), { ...new WebhooksConfig(), endpointsPerAccount: 0 });
     const endpoint = await endpoints.add(TEST_ACCOUNT, receiver.url('/slow'));
     const deliveries = new NewDeliveries(databaseOf(platform), endpoints);
-    for (let n = 0; n < SLOW; n++) await deliveries.addTest(TEST_ACCOUNT, endpoint);
+    await Promise.all(Array.from({ length: SLOW }, () => deliveries.addTest(TEST_ACCOUNT, endpoint)));
     await receiver.arrived('/slow', AT_ONCE);
 
     const other = await platform.newKey({}, await platform.newAccount());

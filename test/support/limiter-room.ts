@@ -38,7 +38,7 @@ const SETTINGS = {
 };
 
 /** A database and a Redis prefix of its own, and any number of limiters on them, each like in a separate process. */
-export async function openLimiterRoom() {
+export async function openLimiterRoom({ slotLeaseMs = 6_000 }: { readonly slotLeaseMs?: number } = {}) {
   const testDatabase = await createTestDatabase();
   const testRedis = createTestRedis();
   const open = new Set<{ kill(): Promise<void> }>();
@@ -57,7 +57,7 @@ export async function openLimiterRoom() {
       ...(databaseUrl === testDatabase.url && { DATABASE_CONNECT_TIMEOUT_MS: patientSetting(20_000) }),
       REDIS_COMMAND_TIMEOUT_MS: redisUrl === testRedis.url ? patientSetting(20_000, 60_000) : '2000',
     });
-    const config = { ...routing, slotLeaseMs: 6_000, switchReadMs: 100, keyPauseMs: 3_000 };
+    const config = { ...routing, slotLeaseMs, switchReadMs: 100, keyPauseMs: 3_000 };
     const logger = new Logger('test', 'info', lines);
     const redis = producerConnection(redisConfig, logger);
     const database = new PrismaService(databaseConfig, logger);

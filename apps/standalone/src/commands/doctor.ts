@@ -47,8 +47,8 @@ const NOT_PRODUCTION =
   'NODE_ENV is not production: whoever has a key can steer the sandbox by directives in prompts (docs/sandbox.md)';
 const RELATIVE_FOLDER = 'DATA_DIR is relative: processes share their images only if all are started in the same folder';
 const TIMEOUT_MS = 15_000;
-/** Starts a process of each role, which has a time limit of its own. */
-const SETTINGS_TIMEOUT_MS = 45_000;
+/** For what starts a process of each role, which has a time limit of its own, or loads the adapters of all providers. */
+const LONG_TIMEOUT_MS = 45_000;
 
 /** Checks the installation and the planned processes, one line per check; true when nothing failed. */
 export async function doctor(env: Environment, say: (line: string) => void, plan: PlanOptions = {}): Promise<boolean> {
@@ -56,7 +56,7 @@ export async function doctor(env: Environment, say: (line: string) => void, plan
   const running = findRunning(config);
   const checks: Check[] = [
     ['node version', nodeVersion],
-    ['settings', () => settings(env, say), SETTINGS_TIMEOUT_MS],
+    ['settings', () => settings(env, say), LONG_TIMEOUT_MS],
     ...possible('darkroom', () => checksOf(env, config, running, plan)),
     ...signInChecks(env),
     ...mailChecks(env),
@@ -233,6 +233,7 @@ function graceChecks(env: Environment, config: StandaloneConfig, { databaseUrl }
     [
       'worker grace',
       () => withDatabase(databaseUrl, (database) => workerGrace(shutdownGraceMs, config, env, database)),
+      LONG_TIMEOUT_MS,
     ],
   ];
 }
