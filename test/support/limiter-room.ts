@@ -32,9 +32,11 @@ interface Addresses {
 }
 
 /** Short enough that tests see leases and pauses end, but longer than a busy machine may stall. */
+export const SLOT_LEASE_MS = Number(patientSetting(2_000, 20_000));
+export const PAUSE_MS = Number(patientSetting(1_000, 15_000));
 const SETTINGS = {
   PROVIDER_FAILURES: '3',
-  PROVIDER_PAUSE_MS: '3000',
+  PROVIDER_PAUSE_MS: String(PAUSE_MS),
 };
 
 /** A database and a Redis prefix of its own, and any number of limiters on them, each like in a separate process. */
@@ -57,7 +59,7 @@ export async function openLimiterRoom() {
       ...(databaseUrl === testDatabase.url && { DATABASE_CONNECT_TIMEOUT_MS: patientSetting(20_000) }),
       REDIS_COMMAND_TIMEOUT_MS: redisUrl === testRedis.url ? patientSetting(20_000, 60_000) : '2000',
     });
-    const config = { ...routing, slotLeaseMs: 6_000, switchReadMs: 100, keyPauseMs: 3_000 };
+    const config = { ...routing, slotLeaseMs: SLOT_LEASE_MS, switchReadMs: 100, keyPauseMs: PAUSE_MS };
     const logger = new Logger('test', 'info', lines);
     const redis = producerConnection(redisConfig, logger);
     const database = new PrismaService(databaseConfig, logger);
