@@ -217,6 +217,8 @@ function runJest(args, services) {
         join(ROOT, 'tools', 'node_modules', 'jest', 'bin', 'jest.js'),
         ...reporters,
         ...workers,
+        // What a worker has left open keeps it for longer; on a busy machine, half a second is not enough to end at all.
+        `--workerGracefulExitTimeout=${Math.round(1_000 * Number(process.env.TEST_SLOWNESS))}`,
         ...args,
       ],
       {

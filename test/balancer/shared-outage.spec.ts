@@ -141,10 +141,14 @@ describe('what all instances share', () => {
   });
 
   it('O9: while Postgres is away, links to images work and the rest gets the error of an instance', async () => {
-    const isTaken = async (): Promise<boolean> =>
-      (await (await fetch(`${api.url}/readyz`)).text()).includes('"reasons":["database"]');
-    const untilKnown = during(lines.postgres, 'reset', [() => ask('GET', link), () => ask('GET', poll)]);
-    expect(await waitUntil(isTaken, { timeoutMs: 20_000 })).toBe(true);
+    let isTaken = false;
+    const probe = async (): Promise<boolean> => {
+      isTaken ||= (await (await fetch(`${api.url}/readyz`)).text()).includes('"reasons":["database"]');
+      return isTaken;
+    };
+    const calls = [() => ask('GET', link), () => ask('GET', poll)];
+    const untilKnown = during(lines.postgres, 'reset', calls, () => isTaken);
+    expect(await waitUntil(probe, { timeoutMs: 20_000 })).toBe(true);
     const [links, polls = []] = await untilKnown;
     expect([statuses(links), statuses(polls).filter((status) => status !== 200)]).toEqual([[200], [503]]);
     expect(polls.filter(isBalancers)).toEqual([]);

@@ -1,5 +1,5 @@
 import { waitUntil } from '#embedded/wait-until.js';
-import { openPage, openScreen, type Screen } from '../support/chromium.js';
+import { becomes, openPage, openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD, signInInvited } from '../support/console.js';
 import { startWebhookPlatform, type WebhookPlatform } from '../support/webhook-platform.js';
 
@@ -23,7 +23,7 @@ describe('alerts and usage in a browser', () => {
     );
 
   beforeAll(async () => {
-    room = await startWebhookPlatform({ HEALTH_CHECK_INTERVAL_MS: '300' });
+    room = await startWebhookPlatform({ HEALTH_CHECK_INTERVAL_MS: '300', WEBHOOK_TIMEOUT_MS: '60000' });
     screen = await openScreen(room.platform.url);
     await open(`/first-run#token=${await linkToken(room.platform, { purpose: 'first_admin' })}`);
     await page().getByLabel('Your name').fill('Ada');
@@ -61,7 +61,7 @@ describe('alerts and usage in a browser', () => {
     await page().getByText('To send email, an operator has to set SMTP_URL.').waitFor();
     expect(await screen.inspect('alert-channel-form')).toEqual([]);
     await page().getByRole('combobox', { name: 'Kind' }).click();
-    expect(await page().getByRole('option').allTextContents()).toEqual(['Webhook', 'Slack']);
+    await becomes(() => page().getByRole('option').allTextContents(), ['Webhook', 'Slack']);
     await page().getByRole('option', { name: 'Slack' }).click();
     await page().getByLabel('URL').fill(room.receiver.url('/services/T0/B0/secret-of-slack'));
     await page().getByRole('dialog').getByRole('button', { name: 'Add channel' }).click();
@@ -99,10 +99,11 @@ describe('alerts and usage in a browser', () => {
     await button('Save').click();
     await region('Rules').getByText('When the account or a key reaches 70% or 90% of its budget.').waitFor();
     await button('Turn off Budget threshold').click();
+    await button('Turn on Budget threshold').waitFor();
     await spend(9_500_000);
     await button('Turn on Budget threshold').press('Enter');
     await button('Turn off Budget threshold').waitFor();
-    expect(await focused()).toBe('Turn off Budget threshold');
+    await becomes(focused, 'Turn off Budget threshold');
     const [message] = (await room.receiver.arrived('/services/T0/B0/secret-of-slack', 3)).slice(2);
     expect(message!.body).toContain('This account has used 95% of its budget');
     await open('/alerts');
@@ -119,8 +120,7 @@ describe('alerts and usage in a browser', () => {
     // The alert and the notice of the same budget are one.
     await open('/');
     const notices = region('Needs attention').getByRole('link', { name: /This account has used/ });
-    await notices.first().waitFor();
-    expect(await notices.allTextContents()).toEqual(['This account has used 95% of its budget.']);
+    await becomes(() => notices.allTextContents(), ['This account has used 95% of its budget.']);
     await open('/alerts');
     await button('Acknowledge: This account has used 95% of its budget').click();
     await page().getByText('Alert acknowledged.').waitFor();
@@ -149,7 +149,7 @@ describe('alerts and usage in a browser', () => {
     await open('/alerts');
     await button('Turn off Budget threshold').press('Enter');
     await button('Turn on Budget threshold').waitFor();
-    expect(await focused()).toBe('Turn on Budget threshold');
+    await becomes(focused, 'Turn on Budget threshold');
     await region('History')
       .getByRole('button', { name: /This account has used 95%/ })
       .click();
@@ -190,23 +190,22 @@ describe('alerts and usage in a browser', () => {
     const colorOfRow = async () => (await row.locator('[style*="background-color"]').getAttribute('style'))!;
     await open('/usage?days=30');
     // Older than tasks are kept, as "30 days" promises; the percentile is that of all images together.
-    await row.waitFor();
-    expect(await row.getByRole('cell').allTextContents()).toEqual([
-      ...['alpha', '180', '180', '$0.18', '0', '1.0 s', '1.0 s'],
-    ]);
+    await becomes(
+      () => row.getByRole('cell').allTextContents(),
+      [...['alpha', '180', '180', '$0.18', '0', '1.0 s', '1.0 s']],
+    );
     await page().getByText('Data starts on').waitFor();
     expect(await screen.inspect('usage-month')).toEqual([]);
     const color = await colorOfRow();
     await open('/usage?days=90&model=alpha');
-    await row.waitFor();
     expect(await colorOfRow()).toBe(color);
-    expect(await page().getByText('beta').count()).toBe(0);
+    await page().getByText('beta').waitFor({ state: 'detached' });
     // Every tick of the axis, and a gap where a day is missing.
     await chart('Images').locator('.recharts-bar-rectangle path').first().waitFor();
     const ticks = chart('Images').locator('.recharts-yAxis-tick-labels .recharts-cartesian-axis-tick-value');
-    expect(await ticks.allTextContents()).toEqual(['0', '15', '30', '45', '60']);
+    await becomes(() => ticks.allTextContents(), ['0', '15', '30', '45', '60']);
     const line = chart('Latency (p95)').locator('path.recharts-line-curve');
-    expect((await line.getAttribute('d'))!.match(/M/g)).toHaveLength(2);
+    await becomes(async () => (await line.getAttribute('d'))!.match(/M/g)?.length, 2);
     const bar = chart('Failures').locator('.recharts-bar-rectangle path').first();
     await bar.hover();
     const tooltip = chart('Failures').locator('.recharts-tooltip-wrapper');
@@ -216,7 +215,7 @@ describe('alerts and usage in a browser', () => {
       const { x, y, width, height } = document.querySelector('[aria-label="Failures"] .recharts-tooltip-wrapper').getBoundingClientRect();
       return document.elementFromPoint(x + width / 2, y + height / 2).closest('[aria-label="Legend"], .recharts-legend-wrapper') !== null;
     })()`;
-    expect(await page().evaluate<boolean>(isCovered)).toBe(false);
+    await becomes(() => page().evaluate<boolean>(isCovered), false);
     await bar.click();
     await page().getByRole('heading', { name: 'Tasks', level: 1 }).waitFor();
     const day = (n: number) => new Date(new Date().setUTCHours(0, 0, 0, 0) - n * 86_400_000).toISOString();
@@ -237,12 +236,13 @@ describe('alerts and usage in a browser', () => {
     await open('/usage?days=30&model=gamma');
     const axis = (name: string) =>
       chart('Latency (p95)').locator(`.recharts-${name}-tick-labels .recharts-cartesian-axis-tick-value`);
-    await axis('xAxis').first().waitFor();
-    expect(await axis('yAxis').allTextContents()).toEqual(
+    await becomes(
+      () => axis('yAxis').allTextContents(),
       ['0 ms', '3.5 s', '7.0 s', '10.5 s', '14.0 s'].map((label) => label.replaceAll(' ', '\u00a0')),
     );
     const dayName = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
-    expect(await axis('xAxis').first().textContent()).toBe(dayName.format(new Date(day(29))).replaceAll(' ', '\u00a0'));
+    const first = dayName.format(new Date(day(29))).replaceAll(' ', '\u00a0');
+    await becomes(() => axis('xAxis').first().textContent(), first);
     await room.platform.pool.query(`DELETE FROM usage_rollups WHERE api_key_id = 'key_gone'`);
   });
 });

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
-import { giveSession, openScreen, type Screen } from '../support/chromium.js';
+import { becomes, giveSession, openScreen, type Screen } from '../support/chromium.js';
 import { signInFirstAdmin } from '../support/console.js';
 import { saidUnless } from '../support/optional.js';
 import { patient } from '../support/patience.js';
@@ -201,7 +201,7 @@ models:
     await page().goto('/console/playground');
     await choose('Model', 'vivid-9');
     await page().getByRole('combobox', { name: 'Quality' }).click();
-    expect(await page().getByRole('option').allTextContents()).toEqual(['xhigh', 'max']);
+    await becomes(() => page().getByRole('option').allTextContents(), ['xhigh', 'max']);
     await page().getByRole('option', { name: 'max' }).click();
     await page().getByLabel('Prompt').fill(PROMPT);
     await button('Show code').click();

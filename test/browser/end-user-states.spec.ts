@@ -1,4 +1,4 @@
-import { giveSession, openPage, openScreen, type Screen } from '../support/chromium.js';
+import { becomes, giveSession, openPage, openScreen, type Screen } from '../support/chromium.js';
 import { signInFirstAdmin } from '../support/console.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
@@ -44,7 +44,7 @@ describe('end users who are a danger, in a browser', () => {
     expect(await screen.inspect('end-user-states')).toEqual([]);
     await listed.getByRole('link', { name: USER }).click();
     await page().getByRole('heading', { name: 'Tasks', level: 1 }).waitFor();
-    expect(await page().getByRole('textbox', { name: 'End user' }).inputValue()).toBe(USER);
+    await becomes(() => page().getByRole('textbox', { name: 'End user' }).inputValue(), USER);
   });
 
   it('are blocked and cleared with a reason', async () => {

@@ -1,6 +1,6 @@
 import { newTaskId } from '#tasks/row/task-id.js';
 import { insertSettledTask } from '../support/settled-task.js';
-import { giveSession, openPage, openScreen, type Screen } from '../support/chromium.js';
+import { becomes, giveSession, openPage, openScreen, type Screen } from '../support/chromium.js';
 import { signInFirstAdmin } from '../support/console.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 
@@ -75,8 +75,7 @@ describe('end users and tags in a browser', () => {
     await page.goto('/console/tasks?tag=spring');
     await page.getByRole('link', { name: 'a labeled lighthouse' }).first().click();
     await page.getByRole('link', { name: USER }).click();
-    await page.getByRole('textbox', { name: 'End user' }).waitFor();
-    expect(await page.getByRole('textbox', { name: 'End user' }).inputValue()).toBe(USER);
+    await becomes(() => page.getByRole('textbox', { name: 'End user' }).inputValue(), USER);
     await page.getByRole('link', { name: 'a labeled lighthouse' }).first().waitFor();
     expect(await page.getByRole('link', { name: 'a plain pier' }).count()).toBe(0);
     expect(await screen.inspect('tasks-of-end-user')).toEqual([]);

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { waitUntil } from '#embedded/wait-until.js';
-import { giveSession, openScreen, type Screen } from '../support/chromium.js';
+import { becomes, giveSession, openScreen, type Screen } from '../support/chromium.js';
 import { signInFirstAdmin, signInInvited, type Browser } from '../support/console.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
@@ -68,7 +68,7 @@ describe('images as a collection in a browser', () => {
   it('are by day in the gallery, and reached by the arrow keys', async () => {
     await open('/gallery');
     await page().getByRole('heading', { name: 'Today', level: 2 }).waitFor();
-    expect(await page().locator('[data-open]').count()).toBe(4);
+    await becomes(() => page().locator('[data-open]').count(), 4);
     await tile('A blue door').focus();
     await page().keyboard.press('ArrowRight');
     await inFocus('A boat of Grace');
@@ -87,7 +87,7 @@ describe('images as a collection in a browser', () => {
     await page().locator('.star[aria-pressed=true]').waitFor();
     await button('Favorites').click();
     await tile('A blue door').waitFor({ state: 'detached' });
-    expect(await page().locator('[data-open]').count()).toBe(1);
+    await becomes(() => page().locator('[data-open]').count(), 1);
     expect(page().url()).toMatch(/\/gallery\?favorites=true$/);
     await page().locator('.star').click();
     await page().getByText('No favorites yet').waitFor();
@@ -150,6 +150,7 @@ describe('images as a collection in a browser', () => {
     const view = dialog().getByRole('group', { name: 'Image; zoom with + and -' });
     const shown = dialog().getByRole('img', { name: 'A green hill' });
     await shown.waitFor();
+    await shown.evaluate('(image) => image.decode()');
     const box = (await view.boundingBox())!;
     const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
     await page().mouse.move(x, y);
@@ -160,9 +161,11 @@ describe('images as a collection in a browser', () => {
     await page().mouse.down();
     await page().mouse.move(x + 120, y + 40);
     await page().mouse.up();
-    const after = (await shown.boundingBox())!;
-    expect(Math.round(after.x - before.x)).toBe(120);
-    expect(Math.round(after.y - before.y)).toBe(40);
+    const moved = async () => {
+      const after = (await shown.boundingBox())!;
+      return [Math.round(after.x - before.x), Math.round(after.y - before.y)];
+    };
+    await becomes(moved, [120, 40]);
     // Zoomed in, arrow keys move; the whole picture again, they switch.
     await page().keyboard.press('ArrowRight');
     await dialog().getByText('Image 3 of 4').waitFor();
@@ -189,7 +192,7 @@ describe('images as a collection in a browser', () => {
     );
     await button('Same again').click();
     await page().getByRole('heading', { name: 'Playground', level: 1 }).waitFor();
-    expect(await page().getByLabel('Prompt').inputValue()).toBe('A red fox');
+    await becomes(() => page().getByLabel('Prompt').inputValue(), 'A red fox');
     await open('/gallery');
     await tile('A green hill').click();
     await dialog().getByRole('link', { name: 'Open task' }).click();

@@ -5,7 +5,7 @@ import type { Locator } from 'playwright-core';
 import type { EmbeddedService } from '#embedded/postgres.js';
 import { startRedis } from '#embedded/redis.js';
 import { waitUntil } from '#embedded/wait-until.js';
-import { openPage, openScreen, type Screen } from '../support/chromium.js';
+import { becomes, openPage, openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD, signInInvited } from '../support/console.js';
 import { insertFailed } from '../support/failed-task.js';
 import { freePort } from '../support/free-port.js';
@@ -248,7 +248,7 @@ describe('providers and queue in a browser', () => {
     await card.getByText('house, broken').waitFor();
     await page().setViewportSize({ width: 1280, height: 860 });
     await button('Actions for house').click();
-    expect(await page().getByRole('menuitem').allTextContents()).toEqual(['View as JSON']);
+    await becomes(() => page().getByRole('menuitem').allTextContents(), ['View as JSON']);
     await page().keyboard.press('Escape');
 
     await button('Add provider').click();
@@ -312,7 +312,7 @@ describe('providers and queue in a browser', () => {
     upstream.script(json({ data: [{ id: 'their-model' }, { id: 'small' }] }));
     await modelId.fill('their');
     await page().getByRole('option', { name: 'their-model' }).click();
-    expect(await page().getByRole('option').count()).toBe(0);
+    await page().getByRole('option').waitFor({ state: 'detached' });
     expect(await modelId.inputValue()).toBe('their-model');
     expect(
       upstream.calls.slice(checks).map(({ method, path, headers }) => [method, path, headers.authorization]),
@@ -361,7 +361,7 @@ describe('providers and queue in a browser', () => {
     await dialog().getByRole('button', { name: 'Add model' }).click();
     await row('vivid').getByText('local, house').waitFor();
     await row('vivid').getByText('$0.05–$0.20 per image').waitFor();
-    expect(await page().getByText('Provider “local” added').count()).toBe(0);
+    await page().getByText('Provider “local” added').waitFor({ state: 'detached' });
     await button('Add model').click();
     await name.fill('vivid');
     await dialog().getByText('This replaces the model “vivid” that is already in the list.').waitFor();

@@ -1,10 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
-import { openPage, openScreen, type Screen } from '../support/chromium.js';
+import { becomes, openPage, openScreen, type Screen } from '../support/chromium.js';
 import { linkToken, PASSWORD } from '../support/console.js';
-import { patient } from '../support/patience.js';
+import { patient, patientSetting } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
+
+/** Long enough to see a provider at work, also on a machine that looks at the page less often. */
+const AT_WORK = `latency=${patientSetting(3_000, 45_000)}ms`;
 
 describe('making images in a browser', () => {
   let platform: Platform;
@@ -46,7 +49,7 @@ describe('making images in a browser', () => {
   it('shows the image as it comes into being', async () => {
     // Nobody knows yet how long an image takes here, so nothing is said of it.
     await button(/^Generate\s*free$/).waitFor();
-    await draw('A red fox in the snow [[latency=8s]]');
+    await draw(`A red fox in the snow [[${AT_WORK}]]`);
     const unfinished = page().getByRole('img', { name: 'Partial image' });
     await unfinished.waitFor();
     await page()
@@ -188,7 +191,7 @@ describe('making images in a browser', () => {
       .getByRole('group', { name: 'Result' })
       .getByText(await newest())
       .waitFor();
-    expect(await page().evaluate(`document.activeElement.getAttribute('aria-label')`)).toBe('Result');
+    await focused('Result');
     expect(await ordered()).toEqual([prompt]);
     expect(await page().getByLabel('Prompt').inputValue()).toBe('Something else by now');
     // What failed again is ordered anew.
@@ -201,7 +204,7 @@ describe('making images in a browser', () => {
   });
 
   it('says which attempt failed, and that there is another one', async () => {
-    await draw('A stubborn fox [[fault=http-500 times=1 latency=4s]]');
+    await draw(`A stubborn fox [[fault=http-500 times=1 ${AT_WORK}]]`);
     await page()
       .getByRole('group', { name: 'Result' })
       .getByText(/^Attempt (1 of 3 failed: sandbox returned 500\.|2 of 3 at sandbox)/)
@@ -293,7 +296,7 @@ describe('making images in a browser', () => {
     await dialog.locator('label').filter({ hasText: 'Brush' }).click();
     await press('Paint everything');
     await press('Clear');
-    expect(await page().evaluate(`document.activeElement.textContent`)).toBe('Clear');
+    await becomes(() => page().evaluate(`document.activeElement.textContent`), 'Clear');
     for (const [label, value] of Object.entries({ Left: '0', Top: '0', Width: '50', Height: '40' }))
       await dialog.getByRole('textbox', { name: label }).fill(value);
     await press('Paint rectangle');
@@ -412,7 +415,7 @@ describe('making images in a browser', () => {
       await page().context().setOffline(false);
     }
     await draw('Somebody waits for this one');
-    await waitUntil(async () => (await newest()) !== before, { timeoutMs: patient(60_000) });
+    expect(await waitUntil(async () => (await newest()) !== before, { timeoutMs: 60_000 })).toBe(true);
     const { rows } = await platform.pool.query(`SELECT 1 FROM tasks WHERE prompt = 'Nobody waits for this one'`);
     expect(rows).toEqual([]);
   });
@@ -441,7 +444,7 @@ describe('making images in a browser', () => {
     await page().keyboard.press('Enter');
     await page().getByText('Old picture 40', { exact: true }).waitFor();
     // It has not lost the focus by being busy.
-    expect(await page().evaluate(`document.activeElement.textContent`)).toBe('Show more');
+    await becomes(() => page().evaluate(`document.activeElement.textContent`), 'Show more');
     expect(await rows.count()).toBeGreaterThan(first);
     await button('Show more').click();
     await page().getByText('Old picture 70', { exact: true }).waitFor();
@@ -556,7 +559,7 @@ describe('making images in a browser', () => {
     await row.getByText('own', { exact: true }).waitFor();
     const said = page().getByRole('region', { name: 'History' }).getByText('replaced the built-in model “gpt-image-2”');
     await said.waitFor();
-    expect(await names()).toEqual(order);
+    await becomes(names, order);
     await page().setViewportSize({ width: 390, height: 844 });
     expect((await said.boundingBox())!.width).toBeGreaterThan(250);
     await page().setViewportSize({ width: 1280, height: 860 });

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
-import { giveSession, openPage, openScreen, type Screen } from '../support/chromium.js';
+import { becomes, giveSession, openPage, openScreen, type Screen } from '../support/chromium.js';
 import { signInFirstAdmin, signInInvited, type Browser } from '../support/console.js';
+import { patientSetting } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
 const MODELS = `providers: { drawn: { type: sandbox } }
@@ -137,8 +138,8 @@ describe('orders of the playground in a browser', () => {
     await page().getByRole('link', { name: 'Details' }).click();
     await button('Open in playground').click();
     await page().getByRole('heading', { name: 'Playground', level: 1 }).waitFor();
-    expect(await page().getByLabel('Prompt').inputValue()).toBe('A red fox');
-    expect(await page().getByRole('combobox', { name: 'Images' }).inputValue()).toBe('3');
+    await becomes(() => page().getByLabel('Prompt').inputValue(), 'A red fox');
+    await becomes(() => page().getByRole('combobox', { name: 'Images' }).inputValue(), '3');
     await image('A red fox (3 of 3)').waitFor();
   });
 
@@ -272,14 +273,15 @@ describe('orders of the playground in a browser', () => {
   });
 
   it('show an image in the history when it is there, even if nobody follows its task', async () => {
-    const prompt = 'A quick boat [[latency=8s]]';
+    // Long enough to be seen at work, also where the page is looked at less often.
+    const prompt = `A quick boat [[latency=${patientSetting(3_000, 45_000)}ms]]`;
     const isDone = async (): Promise<boolean> =>
       (await platform.pool.query(`SELECT 1 FROM tasks WHERE prompt = $1 AND status = 'completed'`, [prompt]))
         .rowCount === 1;
     await page().route(/\/api\/tasks\/task_\w+\/events$/, (route) => route.abort());
     // The first look at the task comes when it has ended, so there is no end to hear of.
     await page().route(/\/api\/tasks\/task_\w+$/, async (route) => {
-      await waitUntil(isDone, { timeoutMs: 30_000 });
+      await waitUntil(isDone, { timeoutMs: 60_000 });
       await route.continue();
     });
     await page().getByLabel('Prompt').fill(prompt);
@@ -378,12 +380,13 @@ describe('orders of the playground in a browser', () => {
     const dialog = page().getByRole('dialog');
     const shown = dialog.locator('img');
     await dialog.getByText('Image 3 of 4').waitFor();
+    await shown.evaluate('(image) => image.decode()');
     const width = async () => (await shown.boundingBox())?.width ?? 0;
     const fits = await width();
     expect(await screen.inspect('lightbox')).toEqual([]);
     for (const key of ['+', '+']) await page().keyboard.press(key);
     await dialog.getByText('2×').waitFor();
-    expect(Math.round((await width()) / fits)).toBe(2);
+    await becomes(async () => Math.round((await width()) / fits), 2);
     // Zoomed in, what was in the middle is still there.
     const middle = async (part: string) => {
       const box = (await dialog.locator(part).boundingBox())!;
@@ -466,7 +469,7 @@ describe('orders of the playground in a browser', () => {
     await history.getByText('You', { exact: true }).first().waitFor();
     await page().getByLabel('Search history').fill('SQUARE');
     await history.getByRole('button', { name: /^A lamp/ }).waitFor({ state: 'detached' });
-    expect(await history.getByRole('button', { name: /^A square boat/ }).count()).toBe(1);
+    await becomes(() => history.getByRole('button', { name: /^A square boat/ }).count(), 1);
     await history.getByRole('button', { name: 'Favorite: A square boat' }).first().click();
     await history.locator('[aria-pressed=true][aria-label^="Favorite"]').waitFor();
     await page().getByLabel('Search history').fill('');
@@ -498,6 +501,8 @@ describe('orders of the playground in a browser', () => {
     const history = page().getByRole('region', { name: 'History' });
     await history.locator('img').first().click();
     await page().getByText('Drawn by the built-in sandbox, not by a model.').waitFor();
-    expect(await history.getByText('Sandbox', { exact: true }).count()).toBe(await history.locator('img').count());
+    const unmarked = async (): Promise<number> =>
+      (await history.locator('img').count()) - (await history.getByText('Sandbox', { exact: true }).count());
+    await becomes(unmarked, 0);
   });
 });

@@ -103,6 +103,7 @@ describe('signing in with OpenID Connect in a browser', () => {
     expect(await screen.inspect('account-provider')).toEqual([]);
     expect(await refusalsOf(['password'])).toEqual(['not_permitted']);
     await page().getByRole('button', { name: 'Sign out' }).click();
+    await heading('Sign in').waitFor();
   });
 
   it('shows the button alone where nobody has a password, and refuses passwords there', async () => {

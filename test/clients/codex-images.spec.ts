@@ -2,12 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { waitUntil } from '#embedded/wait-until.js';
 import { newMarker } from '../support/fault-callers.js';
 import { LedgerProvider, type Plan } from '../support/ledger-provider.js';
+import { patient, patientSetting } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { retriedAsByCodex } from '../support/codex-retries.js';
 import { LosingProxy, type Loss } from './losing-proxy.js';
 import { makeSampleFiles } from './sample-files.js';
 
-const WINDOW_MS = 6_000;
+/** Longer than an image that nothing holds up takes on a busy machine. */
+const WINDOW_MS = Number(patientSetting(2_000, 60_000));
 /** What users set, so that Codex has the tool; Codex sends it with every call. */
 const HEADERS = { 'x-openai-actor-authorization': 'local-image-extension' };
 
@@ -66,7 +68,7 @@ describe('the image tool of Codex', () => {
     knownAsLost.get(marker)?.();
   }
 
-  async function call(path: string, body: object, cutMs = 250_000): Promise<Outcome> {
+  async function call(path: string, body: object, cutMs = patient(250_000)): Promise<Outcome> {
     const { response, tries } = await retriedAsByCodex(() =>
       platform.call(path, { at: proxy, headers: HEADERS, body, signal: AbortSignal.timeout(cutMs) }),
     );

@@ -7,6 +7,7 @@ import { counted } from '../support/figures.js';
 import { ManyJobsVendor } from '../support/many-jobs-vendor.js';
 import { callTool, mcpClient } from '../support/mcp-client.js';
 import { openPrisma } from '../support/open-prisma.js';
+import { patientSetting } from '../support/patience.js';
 import { taskAgent } from '../support/task-agent.js';
 
 const ORDERS = 50;
@@ -25,7 +26,8 @@ describe('the images of agents', () => {
     room = await FaultRoom.open({
       settings: {
         VENDOR_KEY: 'sk-vendor-key',
-        LEASE_MS: '6000',
+        // Longer than a worker beside a busy suite may be kept from its renewal, which would end what it starts.
+        LEASE_MS: patientSetting(2_000, 20_000),
         SWEEP_INTERVAL_MS: '500',
         WORKER_CONCURRENCY: '8',
         // A busy machine takes its time to answer; what a worker can't write about a start, it may not repeat.

@@ -1,6 +1,7 @@
 import { endedBatch, lineOf, readBatch, resultsIn, startBatch } from '../support/batches.js';
 import { newMarker } from '../support/fault-callers.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
+import { patientSetting } from '../support/patience.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { startApi, startWorker, type TestProcess } from '../support/processes.js';
 import { waitUntil } from '#embedded/wait-until.js';
@@ -21,7 +22,8 @@ describe('a batch whose processes are killed', () => {
       OPENAI_API_KEY: 'sk-ledger-secret-key',
       OPENAI_BASE_URL: provider.url,
       WORKER_CONCURRENCY: String(SLOTS),
-      LEASE_MS: '4000',
+      // Longer than a living worker may be kept from its renewal, which would end what it has in hand.
+      LEASE_MS: patientSetting(1_400, 20_000),
       SWEEP_INTERVAL_MS: '500',
     });
   });

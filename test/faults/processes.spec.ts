@@ -3,6 +3,12 @@ import { readAudit } from '../support/audit.js';
 import { blockEventLoop, INSPECTED } from '../support/block-event-loop.js';
 import { callersOf, newMarker, type Outcome } from '../support/fault-callers.js';
 import { FaultRoom, type Member } from '../support/fault-room.js';
+import { patientSetting } from '../support/patience.js';
+
+/** Longer than a worker beside a busy suite may be kept from its renewal, which would start its tasks again. */
+const LEASE_MS = Number(patientSetting(2_000, 20_000));
+/** Long enough to be found and blocked on a busy machine while it draws. */
+const DRAWN_MS = Number(patientSetting(3_300, 40_000));
 
 /** Processes that die and freeze. `many-processes` has the workers' part, `shutdown` the orderly end. */
 describe('two APIs and two workers', () => {
@@ -15,8 +21,7 @@ describe('two APIs and two workers', () => {
       workers: 2,
       settings: {
         ...INSPECTED,
-        // Longer than a worker beside a busy suite may be kept from its renewal, which would start its tasks again.
-        LEASE_MS: '6000',
+        LEASE_MS: String(LEASE_MS),
         SWEEP_INTERVAL_MS: '500',
         WORKER_CONCURRENCY: '4',
         // A busy machine takes its time to open twelve connections, to flush a commit, and to hear an answer.
@@ -82,14 +87,13 @@ describe('two APIs and two workers', () => {
   it('take a task from a worker whose event loop is blocked, and hear nothing of it when it runs on', async () => {
     // An API that was frozen a moment ago may still turn tasks away.
     await callers.untilAccepted();
-    // Long enough to be found and blocked on a busy machine while it draws.
     const marker = newMarker();
-    const { taskId = '' } = await callers.submit(`${marker} [[latency=10s]]`);
+    const { taskId = '' } = await callers.submit(`${marker} [[latency=${DRAWN_MS}ms]]`);
     const holder = (): Member | undefined => room.workers.find(({ running }) => running.output().includes(taskId));
     const draws = async (): Promise<boolean> => (await callers.rowsOf(marker))[0]?.provider_starts === 1;
     expect(await waitUntil(async () => holder() !== undefined && (await draws()), { timeoutMs: 20_000 })).toBe(true);
     const victim = holder() as Member;
-    const unblocked = blockEventLoop(victim.running, 20_000);
+    const unblocked = blockEventLoop(victim.running, 2 * LEASE_MS + DRAWN_MS);
     expect(await callers.ended([taskId])).toEqual(['completed']);
     const ended = await readAudit(room.pool, [taskId]);
     await unblocked;

@@ -3,14 +3,22 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { callersOf, newMarker, order, type TaskData } from '../support/fault-callers.js';
 import { FaultRoom } from '../support/fault-room.js';
 import { LedgerProvider, type Plan } from '../support/ledger-provider.js';
+import { patientSetting } from '../support/patience.js';
 import { LONG_TIMEOUTS } from '../support/platform.js';
 
 const SECRET = 'sk-ledger-secret-key';
+/** Longer than the provider, which is part of this process, may take to answer. */
+const FIRST_BYTE_MS = Number(patientSetting(2_700, 60_000));
+const SYNC_WAIT_MS = Number(patientSetting(1_000, 20_000));
 
 /** What becomes of a task, by the provider's own ledger of how often it was asked. */
 const FATES: [string, Plan, { status: string; code?: string; starts: number }][] = [
   ['hangs', { faults: ['hang'] }, { status: 'failed', code: 'upstream_error', starts: 1 }],
-  ['answers after our timeout', { latencyMs: 11_000 }, { status: 'failed', code: 'upstream_error', starts: 1 }],
+  [
+    'answers after our timeout',
+    { latencyMs: FIRST_BYTE_MS + 3_000 },
+    { status: 'failed', code: 'upstream_error', starts: 1 },
+  ],
   [
     'is cut before its answer',
     { faults: ['cut-before-answer'] },
@@ -47,7 +55,7 @@ const FATES: [string, Plan, { status: string; code?: string; starts: number }][]
 ];
 
 const catalog = (url: string): string => `providers:
-  openai: { type: openai, base_url: "${url}", keys: [{ env: OPENAI_API_KEY }], options: { first_byte_timeout_ms: 8000 } }
+  openai: { type: openai, base_url: "${url}", keys: [{ env: OPENAI_API_KEY }], options: { first_byte_timeout_ms: ${FIRST_BYTE_MS} } }
 models:
   gpt-image-2: { kind: image, routes: [{ provider: openai }] }
 `;
@@ -65,9 +73,9 @@ describe('a paid provider', () => {
         ...LONG_TIMEOUTS,
         OPENAI_API_KEY: SECRET,
         // Longer than a worker beside a busy suite may be kept from its renewal, which would end a task of its own.
-        LEASE_MS: '6000',
+        LEASE_MS: patientSetting(2_000, 20_000),
         SWEEP_INTERVAL_MS: '500',
-        SYNC_WAIT_MS: '3000',
+        SYNC_WAIT_MS: String(SYNC_WAIT_MS),
         // Each fate is looked at by itself, so that no failure may count against the others.
         PROVIDER_FAILURES: '1000',
         PROVIDER_PAUSE_MS: '200',
@@ -150,7 +158,7 @@ describe('a paid provider', () => {
 
   it('is asked once for an unmodified SDK whose window is shorter than the work', async () => {
     const marker = newMarker();
-    provider.plan(marker, { latencyMs: 4_000 });
+    provider.plan(marker, { latencyMs: SYNC_WAIT_MS + 1_000 });
     const answer = await sdk().images.generate(order(marker) as OpenAI.ImageGenerateParamsNonStreaming);
     expect(answer.data?.[0]?.url).toMatch(/^http/);
     expect(provider.startsOf(marker)).toHaveLength(1);

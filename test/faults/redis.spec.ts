@@ -11,7 +11,14 @@ describe('Redis', () => {
   beforeAll(async () => {
     // A lease so long that no renewal tells a worker of a cancel in time.
     room = await FaultRoom.open({
-      settings: { LEASE_MS: '60000', SWEEP_INTERVAL_MS: '500', MAX_TASKS_IN_FLIGHT: '1000' },
+      settings: {
+        LEASE_MS: '60000',
+        SWEEP_INTERVAL_MS: '500',
+        MAX_TASKS_IN_FLIGHT: '1000',
+        // Postgres is only slow, on a busy machine.
+        DATABASE_CONNECT_TIMEOUT_MS: '10000',
+        DATABASE_QUERY_TIMEOUT_MS: '10000',
+      },
     });
     callers = callersOf(room);
   });

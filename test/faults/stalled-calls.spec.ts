@@ -17,6 +17,7 @@ const PATIENCE_MS = 300_000;
 describe(`${CALLS} calls that stall, seed ${SEED}`, () => {
   let provider: LedgerProvider;
   let room: FaultRoom;
+  let calls: StalledCalls | undefined;
 
   beforeAll(async () => {
     provider = await LedgerProvider.start();
@@ -33,6 +34,7 @@ describe(`${CALLS} calls that stall, seed ${SEED}`, () => {
     });
   });
   afterAll(async () => {
+    await calls?.close();
     await room.close();
     await provider.close();
   });
@@ -41,7 +43,7 @@ describe(`${CALLS} calls that stall, seed ${SEED}`, () => {
     'buys none twice, and each caller has its answer in the end',
     async () => {
       const image = new Blob([new Uint8Array(await gradientImage(128, 128, 'png'))], { type: 'image/png' });
-      const calls = new StalledCalls(room, provider, new Chance(SEED), image);
+      calls = new StalledCalls(room, provider, new Chance(SEED), image);
       const stalls = new Stalls(room, new Chance(SEED + 1));
       stalls.start();
       await calls.run(CALLS, AT_ONCE);

@@ -67,12 +67,11 @@ describe('S3', () => {
       const link = room.worker.link('s3');
       link.fault = fault;
       link.cut();
-      const before = link.count;
+      // With the second try, so the fault has ended the first one; there are only four, within seconds.
+      link.passFrom = link.count + 2;
       const outcome = callers.generate(marker);
-      // The second try has connected, so the fault has ended the first one.
-      expect(await waitUntil(() => link.count >= before + 2, { timeoutMs: 60_000 })).toBe(true);
-      link.fault = 'pass';
       expect(await outcome).toMatchObject({ status: 200 });
+      expect(link.fault).toBe('pass');
       expect(provider.startsOf(marker)).toHaveLength(1);
       // The fallback server drops an object when an earlier, broken upload of it ends late.
       if (!s3.strict) return;

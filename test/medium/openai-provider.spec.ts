@@ -24,6 +24,7 @@ import {
   type Script,
   type ScriptedUpstream,
 } from '../support/scripted-upstream.js';
+import { patient, patientSetting } from '../support/patience.js';
 
 const KEY = 'sk-canary-5c1f0a77';
 const PROMPT = 'a canary named 90d2';
@@ -496,10 +497,12 @@ models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
 
   it('ends every wait', async () => {
     // Long enough for the request to be out on a busy machine: before that, nothing can have been charged.
-    const first = generate(hang(), {}, {}, contextOf(), { firstByteTimeoutMs: 1_000 });
+    const first = generate(hang(), {}, {}, contextOf(), { firstByteTimeoutMs: patient(700) });
     expect(await failureOf(first)).toMatchObject({ ...unclear, message: 'The provider did not respond in time.' });
     expect(await failureOf(generate(hang('{'), {}, {}, contextOf(), { idleTimeoutMs: 1_000 }))).toMatchObject(unclear);
-    expect(await failureOf(generate(hang('{'), {}, { OPENAI_TOTAL_TIMEOUT_MS: '3000' }))).toMatchObject(unclear);
+    expect(await failureOf(generate(hang('{'), {}, { OPENAI_TOTAL_TIMEOUT_MS: patientSetting(1_000) }))).toMatchObject(
+      unclear,
+    );
     await lastCall().closed;
   });
 

@@ -6,6 +6,7 @@ import {
   passed,
   providerEntry,
   reasonOf,
+  SLOT_LEASE_MS,
   type LimiterRoom,
   type OpenLimiter,
 } from '../support/limiter-room.js';
@@ -114,7 +115,7 @@ describe('the limits of a provider, at several processes', () => {
     await killed;
     expect(await waitUntil(async () => reasonOf(await at(1).enter(entry, 'a', 'next')) === undefined, WAIT)).toBe(true);
     // Longer than a lease later nobody else has lost a slot.
-    const end = Date.now() + 7_000;
+    const end = Date.now() + SLOT_LEASE_MS + 1_000;
     expect(await waitUntil(() => Date.now() > end, WAIT)).toBe(true);
     expect(reasonOf(await at(2).enter(entry, 'a', 'one more'))).toBe('busy');
   });
@@ -127,7 +128,7 @@ describe('the limits of a provider, at several processes', () => {
     permit.end('failed');
     await doomed.limiter.close();
     await doomed.kill();
-    const end = Date.now() + 7_000;
+    const end = Date.now() + SLOT_LEASE_MS + 1_000;
     expect(await waitUntil(() => Date.now() > end, WAIT)).toBe(true);
     expect(reasonOf(await at(0).enter(entry, 'a', 'other'))).toBe('busy');
     const resumed = passed(await at(1).enter(entry, 'a', 'parked', { resume: true }));

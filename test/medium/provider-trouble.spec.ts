@@ -4,6 +4,7 @@ import { FaultProxy } from '../support/fault-proxy.js';
 import {
   openLimiterRoom,
   passed,
+  PAUSE_MS,
   providerEntry,
   reasonOf,
   type LimiterRoom,
@@ -72,7 +73,7 @@ describe('a provider in trouble, at several processes', () => {
     const answers = await Promise.all([ask(0), ask(1), ask(2)]);
     for (const answer of answers as CallRejection[]) {
       expect(answer.reason).toBe('open');
-      expect(answer.retryAfterMs).toBeLessThanOrEqual(3_000);
+      expect(answer.retryAfterMs).toBeLessThanOrEqual(PAUSE_MS);
     }
     expect(reasonOf(await at(1).enter(providerEntry('other'), 'a', 'task'))).toBeUndefined();
   });
@@ -91,7 +92,7 @@ describe('a provider in trouble, at several processes', () => {
 
   it('is left alone for twice as long when that call fails', async () => {
     await end('failed', 3);
-    for (const least of [3_000, 6_000]) {
+    for (const least of [PAUSE_MS, 2 * PAUSE_MS]) {
       const first = await firstPass();
       const began = performance.now();
       first.end('failed');
@@ -161,7 +162,7 @@ describe('a provider in trouble, at several processes', () => {
   });
 
   it('keeps a key back twice as long each time it is refused, until it is taken', async () => {
-    for (const most of [3_000, 6_000]) {
+    for (const most of [PAUSE_MS, 2 * PAUSE_MS]) {
       const both = [passed(await ask(0, 'a')), passed(await ask(1, 'a'))];
       const began = performance.now();
       for (const pass of both) pass.end('key_refused');
@@ -173,7 +174,7 @@ describe('a provider in trouble, at several processes', () => {
     }
     await end('succeeded');
     await end('key_refused');
-    expect((await look()).cooling.get('a')).toBeLessThanOrEqual(3_000);
+    expect((await look()).cooling.get('a')).toBeLessThanOrEqual(PAUSE_MS);
     expect((await look()).breaker).toBe('closed');
   });
 

@@ -5,7 +5,7 @@ import { gradientImage } from '#images/sample-images.fixture.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
 import { PROPERTY_TIMEOUT_MS, runs } from '../support/effort.js';
 import { openHangUpRoom, type HangUpRoom } from '../support/hang-ups.js';
-import { patient } from '../support/patience.js';
+import { patient, patientSetting } from '../support/patience.js';
 import { apiError, startUpstream, type ScriptedUpstream, type UpstreamCall } from '../support/scripted-upstream.js';
 import { databaseOf } from '../support/open-prisma.js';
 
@@ -79,9 +79,9 @@ describe('the ledger, while callers leave and cancel', () => {
     });
     room = await openHangUpRoom(CATALOG(upstream.url), {
       // Long enough for an answer that comes whole on a busy machine.
-      CHAT_AFTER_HANGUP_MS: '6000',
-      CHAT_FIRST_BYTE_TIMEOUT_MS: '6000',
-      CHAT_TOTAL_TIMEOUT_MS: '8000',
+      CHAT_AFTER_HANGUP_MS: patientSetting(2_000, 30_000),
+      CHAT_FIRST_BYTE_TIMEOUT_MS: patientSetting(2_000, 30_000),
+      CHAT_TOTAL_TIMEOUT_MS: patientSetting(2_700, 40_000),
     });
   });
   afterAll(async () => {

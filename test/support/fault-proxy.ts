@@ -44,6 +44,8 @@ const PIECES_PER_SECOND = 20;
 export class FaultProxy {
   /** Number of connections so far. */
   count = 0;
+  /** The fault is over with this connection, which counts from 1: whoever sets it may be too slow to end it in time. */
+  passFrom = Infinity;
   private readonly links = new Set<Link>();
   private readonly server: Server = createServer({ allowHalfOpen: true }, (near) => this.accept(near));
   private current: Fault = 'pass';
@@ -103,6 +105,10 @@ export class FaultProxy {
 
   private accept(near: Socket): void {
     const fate = this.fates[this.count++];
+    if (this.count >= this.passFrom) {
+      this.passFrom = Infinity;
+      this.fault = 'pass';
+    }
     const link = new Link(near, this.target, fate ?? this.current, fate !== undefined, this.carried, () =>
       this.links.delete(link),
     );

@@ -32,13 +32,15 @@ interface Addresses {
 }
 
 /** Short enough that tests see leases and pauses end, but longer than a busy machine may stall. */
+export const SLOT_LEASE_MS = Number(patientSetting(2_000, 20_000));
+export const PAUSE_MS = Number(patientSetting(1_000, 15_000));
 const SETTINGS = {
   PROVIDER_FAILURES: '3',
-  PROVIDER_PAUSE_MS: '3000',
+  PROVIDER_PAUSE_MS: String(PAUSE_MS),
 };
 
 /** A database and a Redis prefix of its own, and any number of limiters on them, each like in a separate process. */
-export async function openLimiterRoom({ slotLeaseMs = 6_000 }: { readonly slotLeaseMs?: number } = {}) {
+export async function openLimiterRoom({ slotLeaseMs = SLOT_LEASE_MS }: { readonly slotLeaseMs?: number } = {}) {
   const testDatabase = await createTestDatabase();
   const testRedis = createTestRedis();
   const open = new Set<{ kill(): Promise<void> }>();
@@ -57,7 +59,7 @@ export async function openLimiterRoom({ slotLeaseMs = 6_000 }: { readonly slotLe
       ...(databaseUrl === testDatabase.url && { DATABASE_CONNECT_TIMEOUT_MS: patientSetting(20_000) }),
       REDIS_COMMAND_TIMEOUT_MS: redisUrl === testRedis.url ? patientSetting(20_000, 60_000) : '2000',
     });
-    const config = { ...routing, slotLeaseMs, switchReadMs: 100, keyPauseMs: 3_000 };
+    const config = { ...routing, slotLeaseMs, switchReadMs: 100, keyPauseMs: PAUSE_MS };
     const logger = new Logger('test', 'info', lines);
     const redis = producerConnection(redisConfig, logger);
     const database = new PrismaService(databaseConfig, logger);

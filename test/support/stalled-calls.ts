@@ -37,6 +37,8 @@ const GIVE_UP_MS = patient(180_000);
 /** Clients that cut their calls while intake stalls, and retry on their own schedules, at any API. */
 export class StalledCalls {
   readonly calls: StalledCall[] = [];
+  /** Ways of callers that hang, which stay open after their calls. */
+  private readonly hung = new Set<FaultProxy>();
 
   constructor(
     private readonly room: FaultRoom,
@@ -77,6 +79,11 @@ export class StalledCalls {
     return found.filter(({ mark, rows }) => mark === 'keyed' || rows.some(({ id }) => !answered.has(id)));
   }
 
+  /** Callers that hang are gone then. */
+  async close(): Promise<void> {
+    await Promise.all([...this.hung].map((path) => path.close()));
+  }
+
   private async make(): Promise<void> {
     const one: StalledCall = {
       marker: newMarker(),
@@ -115,8 +122,8 @@ export class StalledCalls {
     clearTimeout(hang);
     const at = (time: number): string => new Date(time).toISOString().slice(14, 23);
     one.tries.push(`${at(began)} to ${at(Date.now())}: ${status} ${api.name}${hangs ? ' hung' : ''}`);
-    // Later, so that the API can't tell from a reset either.
-    if (path !== undefined) void delay(20_000, undefined, { ref: false }).then(() => path.close());
+    // Closed later, so that the API can't tell from a reset either.
+    if (path !== undefined) this.hung.add(path);
     return status;
   }
 
