@@ -11,6 +11,7 @@ import { WebhooksConfig } from '#notifications/webhooks.config.js';
 import { endedBatch, lineOf, readBatch, startBatch } from '../support/batches.js';
 import { type Browser, signInFirstAdmin, signInInvited } from '../support/console.js';
 import { databaseOf } from '../support/open-prisma.js';
+import { patientSetting } from '../support/patience.js';
 import type { Platform } from '../support/platform.js';
 import { startApi } from '../support/processes.js';
 import { TEST_ACCOUNT } from '../support/task-room.js';
@@ -58,7 +59,9 @@ describe('approval above a price', () => {
 
   beforeAll(async () => {
     await writeFile(file, MODELS);
-    room = await startWebhookPlatform({ MODELS_FILE: file });
+    // What a busy machine reads too late would be told again.
+    const WEBHOOK_TIMEOUT_MS = patientSetting(15_000, 60_000);
+    room = await startWebhookPlatform({ MODELS_FILE: file, WEBHOOK_TIMEOUT_MS });
     ({ platform } = room);
     ada = await signInFirstAdmin(platform);
   });
@@ -277,7 +280,7 @@ describe('approval above a price', () => {
     const answer = platform.call(GENERATIONS, { key, body: order(), headers: { prefer: 'wait=60' } });
     const find = async () => (await ada.ask<Approvals>('/approvals')).data.find(({ task }) => mine(task));
     const mine = (task: { id: string }) => (task as { prompt?: string }).prompt === `a harbor, ${prompts}`;
-    await waitUntil(async () => (await find()) !== undefined, { timeoutMs: 30_000 });
+    expect(await waitUntil(async () => (await find()) !== undefined, { timeoutMs: 30_000 })).toBe(true);
     await approve((await find())?.task.id ?? '');
     expect((await answer).status).toBe(200);
   });

@@ -116,16 +116,9 @@ describe('cancelling tasks', () => {
   it('says that a paid provider that was at work may have charged', async () => {
     const id = await submit('paid [[latency=60s]]');
     await reach(id, 'running');
-    await waitUntil(
-      async () => {
-        const { rowCount } = await platform.pool.query(
-          `UPDATE tasks SET calls = jsonb_set(calls, '{0,free}', 'false') WHERE id = $1 AND provider_call_open`,
-          [id],
-        );
-        return rowCount === 1;
-      },
-      { timeoutMs: 30_000 },
-    );
+    const paid = `UPDATE tasks SET calls = jsonb_set(calls, '{0,free}', 'false') WHERE id = $1 AND provider_call_open`;
+    const isPaid = async (): Promise<boolean> => (await platform.pool.query(paid, [id])).rowCount === 1;
+    expect(await waitUntil(isPaid, { timeoutMs: 30_000 })).toBe(true);
     expect((await cancelled(id)).data.charged).toBe('unknown');
     expect((await read(id)).data.charged).toBe('unknown');
   });

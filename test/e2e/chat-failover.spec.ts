@@ -7,6 +7,7 @@ import { freePort } from '../support/free-port.js';
 import { json, pieces, startChatUpstream, type ChatUpstream } from '../support/chat-upstream.js';
 import { databaseOf } from '../support/open-prisma.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
+import { startApi, type TestProcess } from '../support/processes.js';
 
 const GOOD = json({ id: 'good', choices: [] });
 const CLIENT_SECRET = 'key-b~client-secret';
@@ -59,7 +60,6 @@ models:
       MODELS_FILE: join(folder, 'models.yaml'),
       KEY_A: 'key-a',
       KEY_B: CLIENT_SECRET,
-      CHAT_FIRST_BYTE_TIMEOUT_MS: '8000',
     });
     for (const upstream of [first, second]) {
       if (upstream !== undefined) [upstream.received.length, upstream.answer] = [0, GOOD];
@@ -67,20 +67,27 @@ models:
   });
   afterEach(() => platform.close());
 
-  const ask = (model: string, fields: object = {}): Promise<Response> =>
-    platform.call('/v1/chat/completions', { body: { model, messages: [{ role: 'user', content: 'hi' }], ...fields } });
+  const ask = (model: string, fields: object = {}, at?: TestProcess): Promise<Response> => {
+    const body = { model, messages: [{ role: 'user', content: 'hi' }], ...fields };
+    return platform.call('/v1/chat/completions', { body, ...(at && { at }) });
+  };
   const keysAt = (upstream: ChatUpstream | undefined): unknown[] =>
     (upstream?.received ?? []).map(({ headers }) => headers.authorization);
 
   it('asks the next route when one cannot be reached, and the lost one last from then on', async () => {
-    expect(await (await ask('gone-first')).json()).toEqual({ id: 'good', choices: [] });
-    await (await ask('gone-first')).text();
-    expect(second?.received).toHaveLength(2);
-    // Lines of one process keep their order, and a call's own comes last.
-    const lines = (event: string) => platform.api.logs().filter((line) => line['event'] === event);
-    const ended = () => lines('request').filter(({ route }) => route === '/v1/chat/completions').length === 2;
-    expect(await waitUntil(ended, { timeoutMs: 30_000 })).toBe(true);
-    expect(lines('chat.passed_over')).toHaveLength(1);
+    const passedOver = async (response: Response): Promise<boolean> => {
+      expect(await response.json()).toEqual({ id: 'good', choices: [] });
+      const ofChat = () =>
+        platform.api.logs().filter(({ requestId }) => requestId === response.headers.get('x-request-id'));
+      // Lines of one process keep their order, and a call's own comes last.
+      const ended = () => ofChat().some(({ event }) => event === 'request');
+      expect(await waitUntil(ended, { timeoutMs: 30_000 })).toBe(true);
+      return ofChat().some(({ event }) => event === 'chat.passed_over');
+    };
+    expect(await passedOver(await ask('gone-first'))).toBe(true);
+    // It is the last for five seconds, which a busy machine may take from one chat to the next.
+    const isLast = async (): Promise<boolean> => !(await passedOver(await ask('gone-first')));
+    expect(await waitUntil(isLast, { timeoutMs: 30_000 })).toBe(true);
   });
 
   it('asks the other key when one is refused, and lets the refused one rest', async () => {
@@ -117,7 +124,10 @@ models:
     first!.answer = (response) => void response.destroy();
     expect((await ask('both')).status).toBe(502);
     first!.answer = () => undefined;
-    expect((await ask('both')).status).toBe(502);
+    // A process of its own: within this limit, no other chat could count on its answer.
+    const hasty = await startApi({ ...platform.settings, CHAT_FIRST_BYTE_TIMEOUT_MS: '1000' });
+    expect((await ask('both', {}, hasty)).status).toBe(502);
+    await hasty.stop();
     first!.answer = json({ error: { message: 'wrong' } }, 400);
     expect((await ask('both')).status).toBe(400);
     first!.answer = json({ error: { message: 'the gateway stopped waiting' } }, 504);

@@ -242,13 +242,15 @@ describe('a chat without any provider', () => {
   it('draws once for an SDK that tries again', async () => {
     const send = (retry: number, signal: AbortSignal): Promise<Response> =>
       platform.call('/v1/chat/completions', {
-        body: { ...ask('a lighthouse [[latency=8s]]'), model: 'gpt-image-2' },
+        body: { ...ask('a lighthouse'), model: 'gpt-image-2' },
         headers: { 'x-stainless-retry-count': String(retry) },
         signal,
       });
     const tasks = async (): Promise<unknown[]> =>
       (await platform.pool.query<{ id: string }>(`SELECT id FROM tasks WHERE prompt LIKE 'a lighthouse%'`)).rows;
     const gone = new AbortController();
+    // Nothing is drawn before the first caller has left.
+    platform.worker.kill('SIGSTOP');
     const first = send(0, gone.signal).then(
       () => 'answered',
       () => 'left',
@@ -256,7 +258,9 @@ describe('a chat without any provider', () => {
     expect(await waitUntil(async () => (await tasks()).length === 1, { timeoutMs: 30_000 })).toBe(true);
     gone.abort();
     expect(await first).toBe('left');
-    expect((await send(1, AbortSignal.timeout(patient(30_000)))).status).toBe(200);
+    const second = send(1, AbortSignal.timeout(patient(60_000)));
+    platform.worker.kill('SIGCONT');
+    expect((await second).status).toBe(200);
     expect(await tasks()).toHaveLength(1);
   });
 });

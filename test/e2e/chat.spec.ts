@@ -7,6 +7,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { event, json, pieces, startChatUpstream, type ChatUpstream } from '../support/chat-upstream.js';
 import { counted } from '../support/figures.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
+import { startApi } from '../support/processes.js';
 
 const CHATS = '/v1/chat/completions';
 const SECRET = 'upstream-secret-1';
@@ -51,7 +52,6 @@ models:
     platform = await startApiPlatform({
       MODELS_FILE: join(folder, 'models.yaml'),
       UP_KEY: SECRET,
-      CHAT_FIRST_BYTE_TIMEOUT_MS: '8000',
       ACCOUNT_OPEN_CHATS: String(MOST_CHATS),
     });
     client = new OpenAI({ baseURL: `${platform.url}/v1`, apiKey: platform.key, maxRetries: 0 });
@@ -253,8 +253,11 @@ models:
   });
 
   it('gives up on a provider that does not begin to answer, or breaks off before it is told', async () => {
+    // A process of its own: within this limit, no other chat could count on its answer.
+    const hasty = await startApi({ ...platform.settings, CHAT_FIRST_BYTE_TIMEOUT_MS: '1000' });
     upstream.answer = () => undefined;
-    const silent = await send(ask());
+    const silent = await platform.call(CHATS, { body: ask(), at: hasty });
+    await hasty.stop();
     expect([silent.status, silent.headers.get('x-should-retry')]).toEqual([502, 'true']);
     expect(await silent.json()).toMatchObject({ error: { type: 'upstream_error', code: 'upstream_error' } });
     upstream.answer = (response) => {

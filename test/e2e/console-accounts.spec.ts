@@ -139,12 +139,14 @@ describe('the accounts of an installation', () => {
   });
 
   it('are disabled: keys are refused within 10 s, people are out, what runs ends as ever', async () => {
+    platform.worker.kill('SIGSTOP');
     const accepted = await platform.call('/v1/images/generations/async', {
       key,
       body: { model: 'gpt-image-2', prompt: 'slow [[latency=10s]]' },
     });
     expect(accepted.status).toBe(202);
     expect((await accounts())[1]).toMatchObject({ tasks_in_flight: 1 });
+    platform.worker.kill('SIGCONT');
     // The key is known to the process that is asked: from here on it must find out.
     expect((await platform.call('/v1/models', { key })).status).toBe(200);
     // A provider works on it, so it is paid already; what waits is not bought any more.
@@ -243,7 +245,7 @@ describe('the accounts of an installation', () => {
     await grace.ask(`/tasks/${starred.headers.get('x-task-id')!}/favorite`, { method: 'POST' });
     const accepted = await platform.call('/v1/images/generations/async', {
       key,
-      body: { model: 'gpt-image-2', prompt: 'slow [[latency=20s]]' },
+      body: { model: 'gpt-image-2', prompt: 'slow [[latency=600s]]' },
     });
     const taskId = accepted.headers.get('x-task-id');
     const [before] = (await accounts()).slice(1);

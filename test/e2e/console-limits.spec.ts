@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis';
 import { gradientImage } from '#images/sample-images.fixture.js';
 import type { Browser } from '../support/console.js';
 import { signInFirstAdmin } from '../support/console.js';
@@ -25,6 +26,15 @@ describe('limits of what the console orders', () => {
     return found[0]?.count ?? 0;
   }
 
+  /** Keeps the minutes that have begun from ending: a busy machine may need more than one for what is to exceed a limit. */
+  async function holdMinutes(): Promise<void> {
+    const redis = new Redis(platform.settings['REDIS_URL'] ?? '');
+    const counters = await redis.keys(`${platform.settings['REDIS_PREFIX'] ?? ''}:rate:*`);
+    for (const counter of counters) await redis.pexpire(counter, 3_600_000);
+    redis.disconnect();
+    expect(counters).not.toEqual([]);
+  }
+
   /** On a slow machine, the database may not answer 150 at once in time; who is told so tries again. */
   async function order(): Promise<Response> {
     let answer = await ada.call('/images', { body: IMAGE });
@@ -33,7 +43,9 @@ describe('limits of what the console orders', () => {
   }
 
   it('M2: 150 images at once are refused above 60 with the 429 that keys get, and so is each of them again', async () => {
-    const answers = await Promise.all(Array.from({ length: 150 }, order));
+    const first = await order();
+    await holdMinutes();
+    const answers = [first, ...(await Promise.all(Array.from({ length: 149 }, order)))];
     expect(answers.filter(({ status }) => status === 202)).toHaveLength(60);
     const refused = answers.filter(({ status }) => status === 429);
     expect(refused).toHaveLength(90);
@@ -68,14 +80,14 @@ describe('limits of what the console orders', () => {
     expect(outcome.retried).toHaveLength(2);
     const refused = Array.from({ length: 3 }, () => 'rate_limit_exceeded');
     expect(outcome.refused.map(({ code }) => code)).toEqual(refused);
-
+    await holdMinutes();
     const all = await ada.ask<typeof outcome & { count: number }>('/tasks/retry', { method: 'POST' });
     expect([all.count, all.refused.map(({ code }) => code)]).toEqual([0, refused]);
   });
 
   it('M2: the pages of one person may ask often, and not without end', async () => {
-    const answers: Response[] = [];
-    // So few that they are within the minute on a busy machine, too.
+    const answers = [await ada.call('/tasks?limit=1')];
+    await holdMinutes();
     while (answers.length < 80) {
       answers.push(...(await Promise.all(Array.from({ length: 20 }, () => ada.call('/tasks?limit=1')))));
     }

@@ -2,6 +2,7 @@ import sharp from 'sharp';
 import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
 import { signInFirstAdmin, signInInvited, Browser } from '../support/console.js';
+import { untilPartialsAreHeard } from '../support/partials-heard.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 
 interface TaskBody {
@@ -189,8 +190,13 @@ describe('playground and tasks of the console', () => {
   });
 
   it('streams the task as it moves, with its partial images', async () => {
-    const id = await draw({ prompt: 'a slow sea [[latency=12s]]', partial_images: 2 });
-    const told = await events(id);
+    // It draws nothing before somebody listens.
+    platform.worker.kill('SIGSTOP');
+    const id = await draw({ prompt: 'a slow sea [[latency=2s]]', partial_images: 2 });
+    const stream = events(id);
+    await untilPartialsAreHeard(platform, id);
+    platform.worker.kill('SIGCONT');
+    const told = await stream;
     const updates = told.filter(([name]) => name === 'task.updated').map(([, task]) => task);
     // The small copy may come after the last word of the stream.
     const found = await find(id);

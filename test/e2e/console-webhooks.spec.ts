@@ -1,6 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { waitUntil } from '#embedded/wait-until.js';
 import { signInFirstAdmin, signInInvited, type Browser } from '../support/console.js';
+import { patientSetting } from '../support/patience.js';
 import { startWebhookPlatform, type WebhookPlatform } from '../support/webhook-platform.js';
 
 interface Delivery {
@@ -27,7 +28,8 @@ describe('webhooks in the console', () => {
   let eve: Browser;
 
   beforeAll(async () => {
-    room = await startWebhookPlatform();
+    // What a busy machine reads too late would be sent again.
+    room = await startWebhookPlatform({ WEBHOOK_TIMEOUT_MS: patientSetting(15_000, 60_000) });
     ada = await signInFirstAdmin(room.platform);
     member = await signInInvited(room.platform, { email: 'mo@example.org', role: 'member' });
     eve = await signInInvited(room.platform, {

@@ -8,6 +8,7 @@ import { endedBatch, lineOf, resultsIn, startBatch } from '../support/batches.js
 import { signInFirstAdmin, signInInvited, type Browser } from '../support/console.js';
 import { freePort } from '../support/free-port.js';
 import { callTool, mcpClient } from '../support/mcp-client.js';
+import { patientSetting } from '../support/patience.js';
 import { startApi, startWorker, type TestProcess } from '../support/processes.js';
 import { apiError, image, json, startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
 import { startWebhookPlatform, type WebhookPlatform } from '../support/webhook-platform.js';
@@ -81,6 +82,8 @@ models:
 `,
     );
     room = await startWebhookPlatform({
+      // What a busy machine reads too late would be told again.
+      WEBHOOK_TIMEOUT_MS: patientSetting(15_000, 60_000),
       MODELS_FILE: join(folder, 'models.yaml'),
       UP_KEY: 'upstream-secret',
       UP_HOOKS: SECRET,
@@ -453,7 +456,8 @@ models:
     await worker.exited;
     opened('case_late', name, 'deactivation');
     worker = await startWorker(room.platform.settings);
-    await until(async () => (await generate('late', { path: `${GENERATIONS}/async` })).status === 403);
+    // By chats: while they are still passed on, nothing is drawn for them.
+    await until(async () => (await post('/v1/chat/completions', { ...CHAT, user: 'late' })).status === 403);
     expect(await stateOf(name)).toMatchObject({ state: 'blocked', case_id: 'case_late' });
   });
 });

@@ -193,6 +193,10 @@ models:
       await generate(key, body, { 'idempotency-key': 'shared', [HEADER]: 'ann' }),
     ].map((response) => response.headers.get('x-task-id'));
     expect(new Set([ann, bob, again]).size).toBe(3);
+    // The calls of the two that nobody waits for must not be the last ones of a later test.
+    const pending = `SELECT 1 FROM tasks WHERE id = ANY($1) AND status = 'pending'`;
+    const areMade = async (): Promise<boolean> => (await platform.pool.query(pending, [[ann, bob]])).rowCount === 0;
+    expect(await waitUntil(areMade, { timeoutMs: 30_000 })).toBe(true);
     expect(await errorOf(await generate(key, body, { 'idempotency-key': 'shared', [HEADER]: 'bob' }))).toEqual([
       422,
       'idempotency_key_reused',

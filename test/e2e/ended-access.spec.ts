@@ -99,10 +99,9 @@ describe('what goes on after access has ended', () => {
     await platform.pool.query(`UPDATE api_keys SET tasks = 'own' WHERE id = $1`, [id]);
     // The next look at this key ends the stream, and sees the call, too.
     expect((await stream).at(-1)).toMatchObject(['error', { error: { code: 'task_not_found' } }]);
-    await platform.pool.query(
-      `UPDATE tasks SET deadline_at = now() - interval '1 second' WHERE api_key_id = $1 AND NOT provider_call_open`,
-      [id],
-    );
+    const overdue = `UPDATE tasks SET deadline_at = now() - interval '1 second' WHERE api_key_id = $1 AND NOT provider_call_open`;
+    const isOver = async (): Promise<boolean> => (await platform.pool.query(overdue, [id])).rowCount === 1;
+    expect(await waitUntil(isOver, PATIENCE)).toBe(true);
     expect(await (await call).json()).toMatchObject({ error: { code: 'generation_timeout' } });
   });
 

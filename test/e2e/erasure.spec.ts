@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitUntil } from '#embedded/wait-until.js';
 import { gradientImage } from '#images/sample-images.fixture.js';
+import { patient } from '../support/patience.js';
 import { startPlatform, type CallOptions, type Platform } from '../support/platform.js';
 import { startApi, startWorker } from '../support/processes.js';
 import { redisTexts, storedKeys, tableTexts } from '../support/traces-of.js';
@@ -46,10 +47,8 @@ describe('deleting tasks', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'darkroom-erasure-'));
     await writeFile(join(folder, 'models.yaml'), CATALOG);
-    // Of a cancelled task, the erasure waits until no worker can have a lease any more.
     platform = await startPlatform({
       MODELS_FILE: join(folder, 'models.yaml'),
-      LEASE_MS: '3000',
       ATTACH_WINDOW_MS: '10000',
     });
   });
@@ -222,19 +221,26 @@ describe('deleting tasks', () => {
     await waitUntil(async () => (await answerOf(`/v1/tasks/${id}`)).status === 410, { timeoutMs: 90_000 });
 
   it('comes by itself with store: false, after the time in which a retry still gets its image', async () => {
-    const body = { model: 'gpt-image-2', prompt: `${CANARY} [[latency=3s]]`, resolution: '1k', store: false };
-    const call = (count: number, signal = AbortSignal.timeout(60_000)) => {
+    const body = { model: 'gpt-image-2', prompt: CANARY, resolution: '1k', store: false };
+    const call = (count: number, signal = AbortSignal.timeout(patient(60_000))) => {
       const headers = { 'x-stainless-retry-count': String(count) };
       return platform.call('/v1/images/generations', { body, headers, signal });
     };
     const accepted = `SELECT id FROM tasks WHERE kept_after_end_ms = 10000 AND status = 'pending'`;
     const hangUp = new AbortController();
+    // Nothing is drawn, and then erased, before the retry is there.
+    platform.worker.kill('SIGSTOP');
     const cut = call(0, hangUp.signal).catch(() => undefined);
     const isAccepted = async (): Promise<boolean> => (await platform.pool.query(accepted)).rowCount === 1;
     expect(await waitUntil(isAccepted, { timeoutMs: 30_000 })).toBe(true);
     hangUp.abort();
     await cut;
-    const retried = await call(1);
+    const retry = call(1);
+    const attached = `SELECT 1 FROM tasks WHERE kept_after_end_ms = 10000 AND attached_by IS NOT NULL AND abandoned_at IS NULL`;
+    const isAttached = async (): Promise<boolean> => (await platform.pool.query(attached)).rowCount === 1;
+    expect(await waitUntil(isAttached, { timeoutMs: 30_000 })).toBe(true);
+    platform.worker.kill('SIGCONT');
+    const retried = await retry;
     const { data } = (await retried.json()) as { data: { b64_json: string }[] };
     expect([retried.status, data[0]?.b64_json.slice(0, 5)]).toEqual([200, 'iVBOR']);
     const id = retried.headers.get('x-task-id') ?? '';

@@ -38,8 +38,9 @@ export class EvaluateAlerts {
   }
 
   private async evaluate(rule: AlertRule): Promise<void> {
-    const readings = await this.readings.of(rule);
+    // In this order: a step is refused if the alert has changed since it was read, and so are readings older than that change.
     const open = await this.events.open(rule);
+    const readings = await this.readings.of(rule);
     const now = new Date();
     let changed = false;
     for (const reading of readings) {
