@@ -4,7 +4,8 @@ import { hasEnded } from '#accounts/api-keys.js';
 import { TaskRights } from '#accounts/task-rights.js';
 import { may } from '#accounts/person-rules.js';
 import { BudgetRepository } from '#billing/budget.repository.js';
-import type { ApiKey } from '#database/generated/client.js';
+
+type ApiKey = Awaited<ReturnType<ApiKeyRepository['ofCreator']>>[number];
 
 /** The settings of a key that only owners and admins change. */
 const LIMITS = ['weight', 'submitsPerMinute', 'pollsPerMinute', 'tasksInFlight', 'approveAboveMicros'] as const;
