@@ -23,7 +23,7 @@ export function isPlainAddress(address: string): boolean {
 
 /** Whether Postgres takes a text, in JSON too: none with NUL, or half of a surrogate pair. */
 export function isStorable(text: string): boolean {
-  return !text.includes('\u0000') && !/\p{Cs}/u.test(text);
+  return !text.includes('\u0000') && text.isWellFormed();
 }
 
 /** Requires at most `max` code points that the database can store. Another rule checks that the value is a string. */
