@@ -70,7 +70,8 @@ export async function reserveChat(
 
 /**
  * Inserts usage of chats that isn't there yet; all rows have the same columns. Raw: a batch of any size is one statement
- * with one parameter. Prisma's takes fifty times the CPU, and a separate statement for each size.
+ * with one parameter. Prisma's takes fifty times the CPU, and a separate statement for each size. In the order of end
+ * users, whom a trigger may pause: two processes don't wait for each other.
  */
 export async function insertChats(database: Transaction, rows: readonly object[]): Promise<void> {
   if (rows[0] === undefined) return;
@@ -78,6 +79,7 @@ export async function insertChats(database: Transaction, rows: readonly object[]
   await database.$executeRaw`
     INSERT INTO chat_usage (${columns})
     SELECT ${columns} FROM json_populate_recordset(NULL::chat_usage, ${JSON.stringify(rows)}::json)
+    ORDER BY account_id, end_user
     ON CONFLICT DO NOTHING`;
 }
 

@@ -28,9 +28,11 @@ export interface ChatUsageRow {
   readonly end_user: string | null;
   /** Null without any. */
   readonly tags: readonly string[] | null;
+  /** What the provider refused for its content, in a chat with an end user: the request, or its own answer. */
+  readonly refused_stage: 'input' | 'output' | null;
 }
 
-/** Usage of chats. A trigger counts each new row into the budgets (ledger.sql). */
+/** Usage of chats. A trigger counts each new row into the budgets (ledger.sql), and one its refusals. */
 @Injectable()
 export class ChatUsageRepository {
   constructor(private readonly prisma: PrismaService) {}

@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import sharp from 'sharp';
 import { Webhook } from 'standardwebhooks';
 import { waitUntil } from '#embedded/wait-until.js';
@@ -10,7 +11,15 @@ import { freePort } from '../support/free-port.js';
 import { callTool, mcpClient } from '../support/mcp-client.js';
 import { patientSetting } from '../support/patience.js';
 import { startApi, startWorker, type TestProcess } from '../support/processes.js';
-import { apiError, image, json, startUpstream, type ScriptedUpstream } from '../support/scripted-upstream.js';
+import {
+  apiError,
+  image,
+  json,
+  startUpstream,
+  text,
+  type Script,
+  type ScriptedUpstream,
+} from '../support/scripted-upstream.js';
 import { startWebhookPlatform, type WebhookPlatform } from '../support/webhook-platform.js';
 
 const SECRET = `whsec_${Buffer.from('a secret of thirty-two bytes ok!').toString('base64')}`;
@@ -51,6 +60,7 @@ describe('end users who are a danger', () => {
   let key: string;
   let foreign: string;
   let moderated = false;
+  let chatAnswer: Script | undefined;
   let dataUri = '';
 
   beforeAll(async () => {
@@ -62,7 +72,8 @@ describe('end users who are a danger', () => {
     upstream.script((call, response) => {
       const found = cases.get(/^\/v1\/safety\/cases\/(.*)$/.exec(call.path)?.[1] ?? '');
       if (call.path.includes('/safety/')) return (found ? json(found) : apiError(404))(call, response);
-      if (!call.path.includes('/images/')) return json({ id: 'resp_1', object: 'response' })(call, response);
+      if (!call.path.includes('/images/'))
+        return (chatAnswer ?? json({ id: 'resp_1', object: 'response' }))(call, response);
       const details = { categories: ['violence'], moderation_stage: 'input' };
       const refusal = { type: 'image_generation_user_error', code: 'moderation_blocked', moderation_details: details };
       return (moderated ? apiError(400, refusal) : image(png))(call, response);
@@ -440,6 +451,44 @@ models:
     expect(await stateOf(name)).toMatchObject({ state: 'none', refusals: { input: 3 } });
     const never = { ...rule, refusals: null };
     expect(await ada.ask('/end-users/pause-rule', { method: 'PUT', body: never })).toMatchObject({ refusals: null });
+  });
+
+  it('are paused for chats, too, that a provider refuses or stops for their content', async () => {
+    const rule = { refusals: 4, window_minutes: 60, pause_minutes: 30 };
+    await ada.ask('/end-users/pause-rule', { method: 'PUT', body: rule });
+    const name = await recorded('ruder');
+    const choice = { index: 0, message: { role: 'assistant', content: 'Once' }, finish_reason: 'content_filter' };
+    const [stopped] = [{ id: 'c', object: 'chat.completion', choices: [choice] }];
+    const piece = { ...stopped, object: 'chat.completion.chunk', choices: [{ ...choice, delta: {} }] };
+    const details = { status: 'incomplete', incomplete_details: { reason: 'content_filter' } };
+    const chat = { ...CHAT, user: 'ruder' };
+    const ask = async (path: string, body: object, answer: Script): Promise<number> => {
+      chatAnswer = answer;
+      const response = await post(path, body);
+      await response.text();
+      return response.status;
+    };
+    const refusals = async () => (await stateOf(name))?.refusals;
+    const isCounted = (counts: object) => until(async () => isDeepStrictEqual(await refusals(), counts));
+    expect(await refusals()).toEqual({ input: 0, output: 0, unknown: 0 });
+    expect(await ask('/v1/chat/completions', chat, apiError(500, { message: 'Try again.' }))).toBe(500);
+    expect(await ask('/v1/chat/completions', chat, json({ ...stopped, choices: [] }))).toBe(200);
+    expect(await ask('/v1/chat/completions', chat, apiError(400, { code: 'content_filter', message: 'No.' }))).toBe(
+      400,
+    );
+    expect(await ask('/v1/chat/completions', chat, json(stopped))).toBe(200);
+    const events = text(`data: ${JSON.stringify(piece)}\n\ndata: [DONE]\n\n`, 'text/event-stream');
+    expect(await ask('/v1/chat/completions', { ...chat, stream: true }, events)).toBe(200);
+    await isCounted({ input: 1, output: 2, unknown: 0 });
+    expect(await stateOf(name)).toMatchObject({ state: 'none' });
+    const answer = { model: 'talk', input: 'hi', safety_identifier: 'ruder' };
+    expect(await ask('/v1/responses', answer, json({ id: 'resp_1', object: 'response', ...details }))).toBe(200);
+    await until(async () => (await post('/v1/chat/completions', chat, second)).status === 403);
+    expect(await stateOf(name)).toMatchObject({ state: 'paused', refusals: { input: 1, output: 3 } });
+    await alertFor('/alerts', `End user ${name} was paused`);
+    chatAnswer = undefined;
+    await change(name, 'none');
+    await ada.ask('/end-users/pause-rule', { method: 'PUT', body: { ...rule, refusals: null } });
   });
 
   it('are blocked by a notice that arrived while no worker ran, and whose case could not be read at first', async () => {

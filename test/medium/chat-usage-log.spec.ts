@@ -27,6 +27,7 @@ const row = (n: number): ChatUsageRow => ({
   cost_micros: 3,
   end_user: null,
   tags: null,
+  refused_stage: null,
 });
 
 describe('ChatUsageLog', () => {

@@ -63,6 +63,7 @@ describe('usage by end user and by tag', () => {
       cost_micros: 13 + n,
       end_user: users[n % 4] ?? null,
       tags: n % 2 === 0 ? null : ['x'],
+      refused_stage: null,
     }));
     await new ChatUsageRepository(room.database).add(chats);
     // What charges and chats say, settled or still reserved.

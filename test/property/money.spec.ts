@@ -435,6 +435,7 @@ describe('the ledger', () => {
         cost_micros: costMicros,
         end_user: null,
         tags: null,
+        refused_stage: null,
       };
       // A batch that may have arrived is sent once more.
       await Promise.all([1, 2].map(() => new ChatUsageRepository(database).add([row])));

@@ -5,7 +5,7 @@ import { callerOf } from '../auth/caller.js';
 import type { Called, PassedOn } from './call-upstreams.js';
 import { costOfChat } from './chat-estimate.js';
 import type { ChatRequest } from './chat-request.js';
-import { isUnclear } from './upstream-refusal.js';
+import { isBlocked, isUnclear } from './upstream-refusal.js';
 
 /** Null = free, undefined = unknown. */
 export type ChatPrices = TokenPrices | null | undefined;
@@ -46,7 +46,14 @@ export function usageRow(request: FastifyRequest, reply: FastifyReply, ended: En
     cost_micros: mayCost(called) ? costOf(ended, seen, outcome === 'left' ? durationMs : 0) : 0,
     end_user: ended.chat.endUser ?? null,
     tags: ended.chat.tags.length === 0 ? null : ended.chat.tags,
+    refused_stage: ended.chat.endUser === undefined ? null : refusedStage(called),
   };
+}
+
+/** Whether the provider refused the chat's content, and of which side. */
+function refusedStage(called: Called): ChatUsageRow['refused_stage'] {
+  if (called.kind === 'refused') return isBlocked(called.refusal) ? 'input' : null;
+  return called.kind === 'answered' && called.filtered?.found === true ? 'output' : null;
 }
 
 /** The status of the provider's response, 0 without one; and what was seen of it if it was passed on. */

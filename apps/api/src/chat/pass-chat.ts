@@ -145,7 +145,8 @@ export class PassChat {
     const hideUsage = !chat.wantsUsage;
     const afterHangupBytes = prices ? AFTER_HANGUP_BYTES : 0;
     const stored = chat.isStored ? this.storing(active, attempt) : undefined;
-    const relaying = { api: chat.api, hideUsage, afterHangupBytes, memory, ...(stored && { stored }) };
+    const findsFiltered = chat.endUser !== undefined;
+    const relaying = { api: chat.api, hideUsage, afterHangupBytes, findsFiltered, memory, ...(stored && { stored }) };
     return this.relay(reply, answer, active, attempt, relaying);
   }
 

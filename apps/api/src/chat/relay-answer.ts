@@ -8,6 +8,7 @@ import type { BodyReservation } from '../common/fastify/body-memory.js';
 import { beginAnswer } from './answer-headers.js';
 import { OutputMeter } from './chat-estimate.js';
 import type { ChatApi } from './chat-api.js';
+import { FilteredAnswer } from './filtered-answer.js';
 import { responseIdIn, StreamedResponseId } from './response-id.js';
 import { usageOfCompletion, type TokenUsage } from './token-usage.js';
 import { UsageFilter } from './usage-filter.js';
@@ -27,6 +28,8 @@ interface Seen {
   /** The provider completed its response. */
   whole: boolean;
   readonly output: OutputMeter;
+  /** Whether the provider stopped it for its content; undefined where nobody asks. */
+  readonly filtered: FilteredAnswer | undefined;
 }
 
 /** A response that was passed on. */
@@ -44,6 +47,8 @@ export interface Relaying {
   readonly hideUsage: boolean;
   /** Bytes that are still read after the caller disconnected. */
   readonly afterHangupBytes: number;
+  /** Whether to find out if the provider stopped the response for its content. */
+  readonly findsFiltered?: boolean;
   /**
    * Called with the id of a response that its provider stores, soon after it is seen; the end of the response waits for
    * it. Again when the usage of a longer stream is known, for which nothing waits (`later`). Must not fail.
@@ -58,7 +63,12 @@ export async function relayAnswer(reply: FastifyReply, answer: ChatResponse, rel
   // `pump` finds an error of the moment between `hold` and itself, which would otherwise end the process.
   answer.body.on('error', () => undefined);
   const streamed = /^text\/event-stream/i.test(String(answer.headers['content-type']));
-  const seen: Seen = { usage: undefined, whole: false, output: new OutputMeter(streamed, relaying.api) };
+  const seen: Seen = {
+    usage: undefined,
+    whole: false,
+    output: new OutputMeter(streamed, relaying.api),
+    filtered: relaying.findsFiltered === true ? new FilteredAnswer() : undefined,
+  };
   try {
     await (streamed ? relayEvents : relayWhole)(reply, answer, relaying, seen);
     return { ...seen, error: undefined };
@@ -85,7 +95,7 @@ async function relayEvents(
   }
   const storing = stored && new StreamedResponse(stored);
   const map = (chunk: Buffer): Buffer => {
-    seen.output.push(chunk);
+    see(seen, chunk);
     storing?.push(chunk);
     const kept = filter.push(chunk);
     seen.usage = filter.usage;
@@ -135,7 +145,7 @@ async function relayWhole(
   { afterHangupBytes, stored, memory }: Relaying,
   seen: Seen,
 ): Promise<void> {
-  const held = await hold(answer.body, memory, seen.output).catch((cause: unknown) => {
+  const held = await hold(answer.body, memory, (chunk) => see(seen, chunk)).catch((cause: unknown) => {
     throw new AppError('chat_upstream_error', "The provider's response was interrupted.", { cause });
   });
   const store = async (bytes: Buffer, usage?: TokenUsage): Promise<void> => {
@@ -160,7 +170,7 @@ async function relayWhole(
     reply.raw.write(held.bytes);
   }
   const map = (chunk: Buffer): Buffer => {
-    seen.output.push(chunk);
+    see(seen, chunk);
     tail.add(chunk);
     return chunk;
   };
@@ -169,6 +179,11 @@ async function relayWhole(
   seen.whole = true;
   await storing;
   endAnswer(reply);
+}
+
+function see({ output, filtered }: Seen, chunk: Buffer): void {
+  output.push(chunk);
+  filtered?.push(chunk);
 }
 
 /** Throws when the caller has disconnected. */
@@ -181,7 +196,7 @@ function endAnswer(reply: FastifyReply, rest: Buffer = Buffer.alloc(0)): void {
 function hold(
   body: Readable,
   memory: BodyReservation,
-  output: OutputMeter,
+  onChunk: (chunk: Buffer) => void,
 ): Promise<{ whole: boolean; bytes: Buffer }> {
   return new Promise((resolve, reject) => {
     const held = new ByteCollector();
@@ -192,7 +207,7 @@ function hold(
     };
     const onData = (chunk: Buffer): void => {
       held.add(chunk);
-      output.push(chunk);
+      onChunk(chunk);
       if (held.bytes <= MAX_HELD && memory.tryReserve(chunk.length)) return;
       body.pause();
       stop(false);

@@ -34,8 +34,8 @@ export async function readRefusal(
   hidden: readonly string[],
 ): Promise<Refusal> {
   const text = (await errorText(body)).toString();
-  const isBlocked = status === 403 && isModeration(status, errorWords(parsedError(text).value));
-  return { status: isBlocked ? 400 : status, headers, text, hidden };
+  const refusal = { status, headers, text, hidden };
+  return status === 403 && isBlocked(refusal) ? { ...refusal, status: 400 } : refusal;
 }
 
 /** Bytes of a JSON response that are read first: an error is no longer. */
@@ -73,6 +73,11 @@ const OBJECTS: ReadonlySet<unknown> = new Set(['response', 'response.deleted', '
 function isAnswer(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return 'choices' in value || ('object' in value && OBJECTS.has(value.object));
+}
+
+/** Whether the provider refused the request for its content. */
+export function isBlocked({ status, text }: Refusal): boolean {
+  return isModeration(status, errorWords(parsedError(text).value));
 }
 
 /** Statuses of a proxy that gave up on the server behind it; GATEWAY_TIMEOUT whatever the body. */
@@ -142,12 +147,12 @@ export function refusalBody({ status, text, hidden = [] }: Refusal, requestId: s
   const { type, code, param } = fieldsOf(value);
   const message = messageOf(value);
   const said = message === undefined ? undefined : redact(withoutNames(message, hidden)).trim();
-  const isBlocked = isModeration(status, errorWords(value)) && !isModerationCode(code ?? '');
+  const isUnnamed = isModeration(status, errorWords(value)) && !isModerationCode(code ?? '');
   return {
     type: 'error',
     error: {
       type: wordOr(type) ?? typeOf(status),
-      code: isBlocked && /^\d*$/.test(code ?? '') ? 'moderation_blocked' : (wordOr(code) ?? null),
+      code: isUnnamed && /^\d*$/.test(code ?? '') ? 'moderation_blocked' : (wordOr(code) ?? null),
       message: (said || `The provider returned status ${status}.`).slice(0, MAX_MESSAGE),
       param: wordOr(param) ?? null,
     },

@@ -9,7 +9,7 @@ class EndUserRefusalsView {
   @ApiProperty({ type: 'integer', description: 'Refused before anything was generated.' })
   input!: number;
 
-  @ApiProperty({ type: 'integer', description: 'Refused after the image was generated.' })
+  @ApiProperty({ type: 'integer', description: 'Refused after the image or the answer was generated.' })
   output!: number;
 
   @ApiProperty({ type: 'integer', description: 'Refused by providers that do not say when.' })
