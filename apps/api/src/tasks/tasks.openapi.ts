@@ -155,7 +155,8 @@ export function DescribeDeleteMany(): MethodDecorator {
       summary: 'Delete all tasks that match',
       description:
         'Tasks that the API key may cancel, created before the request. They are deleted in the background; ' +
-        '`GET /v1/erasures/{id}` says how far it is. Without a filter, `all=true` confirms that all of them are meant.',
+        '`GET /v1/erasures/{id}` says how far it is. Without a filter, `all=true` confirms that all of them are meant. ' +
+        'For the whole account, only keys of an owner, or of no user, delete without an end user or a tag.',
     }),
     ApiQuery({
       name: 'before',
