@@ -1,4 +1,5 @@
 // The deletion of tasks: by a filter, one by one, and by themselves.
+import { latestErasures } from '#erasure/erasures.sql.js';
 import { eraseDeliveries } from '#notifications/deliveries/erase-deliveries.js';
 import { newUploadId } from '#tasks/row/task-id.js';
 import { uploadKey } from '#storage/object-key.js';
@@ -32,6 +33,7 @@ export function recurringErasures({ database, events, tasksConfig, accountId, sc
     match('of a key that sees its own', {}, key),
     match('of a key that sees its own, after the middle', {}, key, later),
     match('of a tag, of a person', { tag: 'all' }, person),
+    ['erasure/latestErasures', () => latestErasures(database, { accountId, own: few }, 20)],
     ['tasks/DeletedTasks.isUploadUnused', () => deleted.isUploadUnused(accountId, uploadKey(newUploadId()), near.id)],
     ['tasks/DeletedTasks.markExpired', () => deleted.markExpired(PAGE)],
     [

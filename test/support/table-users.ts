@@ -32,16 +32,18 @@ const EXEMPT: Readonly<Record<string, readonly string[]>> = {
     'database/setPooledSession',
     'database/tryCommit',
   ],
-  'goes through the lines of one batch by their key, or through the batches that have not ended': [
-    'batches/takeStep',
-    'batches/waitForStep',
-    'batches/claimLines',
-    'batches/endLines',
-    'batches/endWaiting',
-    'batches/callLines',
-    'batches/renewLines',
-    'batches/endInDoubt',
-  ],
+  'goes through the lines of one batch by their key or an index of theirs, or through the batches that have not ended':
+    [
+      'batches/takeStep',
+      'batches/waitForStep',
+      'batches/claimLines',
+      'batches/endLines',
+      'batches/endWaiting',
+      'batches/callLines',
+      'batches/renewLines',
+      'batches/endInDoubt',
+      'batches/failedLines',
+    ],
   'looks up rows by their primary keys': [
     'accounts/PasskeyStore.add',
     'accounts/SessionStore.discard',
