@@ -5,7 +5,7 @@ const number = fc.oneof(
   fc.nat({ max: 10_000 }),
   fc.nat({ max: 10 }),
   fc.double(),
-  fc.constantFrom(-1, 1e300, '12', ''),
+  fc.constantFrom(-0, -1, 1e300, '12', ''),
 );
 const count = fc.oneof({ weight: 5, arbitrary: number }, fc.constantFrom(undefined, null, true, 'many'));
 const kinds = { text_tokens: count, image_tokens: count };

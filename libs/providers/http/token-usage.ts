@@ -90,7 +90,9 @@ function cachedOf(
 function countAt(value: unknown, name: string): number | undefined {
   const found = valueAt(value, name);
   const count = typeof found === 'string' && /^\d{1,10}$/.test(found) ? Number(found) : found;
-  return typeof count === 'number' && Number.isInteger(count) && count >= 0 && count <= MAX_TOKENS ? count : undefined;
+  const isCount = typeof count === 'number' && Number.isInteger(count) && count >= 0 && count <= MAX_TOKENS;
+  // JSON has a negative zero, too.
+  return isCount ? count + 0 : undefined;
 }
 
 /** Adds the numbers of two values, name by name; a missing one is 0. */

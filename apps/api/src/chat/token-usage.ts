@@ -34,5 +34,7 @@ export function usageOfCompletion(bytes: Buffer): TokenUsage | undefined {
 const MAX_COUNT = 2_147_483_647;
 
 function count(value: unknown): number | null {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_COUNT ? value : null;
+  const isCount = typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_COUNT;
+  // JSON has a negative zero, too.
+  return isCount ? value + 0 : null;
 }
