@@ -98,6 +98,19 @@ describe('the ComfyUI adapter, with API v2', () => {
     expect(orders()).toBe(1);
   });
 
+  it('does not order a job again that ends while it is looked for by its key', async () => {
+    comfy.drawing = { endless: true, files: [png] };
+    proxy.answers.push(() => (response) => void response.destroy());
+    await failureOf(generate());
+    const endThenAnswer = (response: ServerResponse): void => {
+      comfy.finish();
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"queue_running":[],"queue_pending":[]}');
+    };
+    comfy.faults.set('GET /queue', [endThenAnswer]);
+    expect(bytesOf(await generate({}, contextOf({ startNumber: 2 }))).equals(png)).toBe(true);
+    expect(orders()).toBe(1);
+  });
+
   it('starts another job with another key when those before have failed', async () => {
     comfy.drawing = { exception: 'RuntimeError' };
     for (const free of [true, false]) {

@@ -128,7 +128,9 @@ export class ComfyJobs implements ComfyApi {
       const jobs = await this.labeled(taskKey, signal);
       const alive = jobs.find((job) => ALIVE.has(textAt(job, 'status')));
       if (alive !== undefined) return jobIdIn(alive);
-      if (jobs.length >= keys) return undefined;
+      // As for jobState, a job that ends just now is in neither for one answer.
+      const mayBeEnding = looks === 1 && jobs.some((job) => textAt(job, 'status') === 'expired');
+      if (jobs.length >= keys && !mayBeEnding) return undefined;
       if (looks === LOOKS) break;
       await delay(LOOK_PAUSE_MS, undefined, { signal }).catch(() => signal.throwIfAborted());
     }
