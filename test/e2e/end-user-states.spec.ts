@@ -483,10 +483,10 @@ models:
     expect(await stateOf(name)).toMatchObject({ state: 'none' });
     const answer = { model: 'talk', input: 'hi', safety_identifier: 'ruder' };
     expect(await ask('/v1/responses', answer, json({ id: 'resp_1', object: 'response', ...details }))).toBe(200);
+    chatAnswer = undefined;
     await until(async () => (await post('/v1/chat/completions', chat, second)).status === 403);
     expect(await stateOf(name)).toMatchObject({ state: 'paused', refusals: { input: 1, output: 3 } });
     await alertFor('/alerts', `End user ${name} was paused`);
-    chatAnswer = undefined;
     await change(name, 'none');
     await ada.ask('/end-users/pause-rule', { method: 'PUT', body: { ...rule, refusals: null } });
   });
