@@ -458,7 +458,7 @@ models:
     await ada.ask('/end-users/pause-rule', { method: 'PUT', body: rule });
     const name = await recorded('ruder');
     const choice = { index: 0, message: { role: 'assistant', content: 'Once' }, finish_reason: 'content_filter' };
-    const [stopped] = [{ id: 'c', object: 'chat.completion', choices: [choice] }];
+    const stopped = { id: 'c', object: 'chat.completion', choices: [choice] };
     const piece = { ...stopped, object: 'chat.completion.chunk', choices: [{ ...choice, delta: {} }] };
     const details = { status: 'incomplete', incomplete_details: { reason: 'content_filter' } };
     const chat = { ...CHAT, user: 'ruder' };
