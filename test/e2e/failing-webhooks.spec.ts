@@ -48,7 +48,10 @@ describe('a webhook endpoint that fails', () => {
     expect(await endpoint()).toMatchObject({ failing_since: null, recent: null });
     for (let n = 0; n < 3; n++) await submit();
     await room.receiver.arrived(`${PATH}?token=abc`, 6);
-    // Each was tried twice, and waits for ten minutes.
+    // Each was tried twice, and waits for ten minutes. One whose second try has not ended would not be resent below.
+    const waiting = 'SELECT 1 FROM webhook_deliveries WHERE tries = 2 AND lease_until IS NULL';
+    const areWaiting = async (): Promise<boolean> => (await room.platform.pool.query(waiting)).rowCount === 3;
+    expect(await waitUntil(areWaiting, { timeoutMs: 30_000 })).toBe(true);
     const { failing_since: since } = await until(({ recent }) => recent?.retrying === 3);
     expect(await endpoint()).toMatchObject({ recent: { hours: 24, delivered: 0, failed: 0, retrying: 3 } });
     expect(Date.parse(since!)).toBeLessThanOrEqual(Date.now());

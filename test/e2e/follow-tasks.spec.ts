@@ -100,8 +100,16 @@ describe('following tasks', () => {
     const redis = new Redis(platform.settings['REDIS_URL'] ?? '');
     redis.on('message', (_channel, message: string) => rung.push(message));
     await redis.subscribe(`${platform.settings['REDIS_PREFIX'] ?? ''}:tasks:changed`);
+    // It begins once somebody follows it, so that most of its steps are seen.
+    platform.worker.kill('SIGSTOP');
     const id = await submit('streamed [[latency=12s]]');
-    const seen = await streamed(id);
+    const stream = streamed(id);
+    const isWatched = (line: Record<string, unknown>): boolean =>
+      line['event'] === 'task.watched' && line['taskId'] === id;
+    const areWatching = await waitUntil(() => otherApi.logs().some(isWatched), { timeoutMs: 15_000 });
+    platform.worker.kill('SIGCONT');
+    expect(areWatching).toBe(true);
+    const seen = await stream;
     // One event for each step that was written: claimed, progress, storing.
     const isRung = (): boolean => rung.filter((message) => message === id).length >= 4;
     expect(await waitUntil(isRung, { timeoutMs: 15_000 })).toBe(true);

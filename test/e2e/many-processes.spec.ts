@@ -76,15 +76,18 @@ describe('several processes', () => {
 
   it('share the work: whoever accepts, every task is done once and read everywhere', async () => {
     const apis = [platform.url, otherApi.url];
+    // Otherwise it may have done all of them before another one has begun.
+    platform.worker.kill('SIGSTOP');
     const ids = await Promise.all(
       Array.from({ length: 24 }, (_, n) => submit(apis[n % 2] ?? platform.url, `shared ${n} [[latency=300ms]]`)),
     );
+    const busy = () => workers.some((worker) => worker.logs().some((line) => line['event'] === 'task.completed'));
+    expect(await waitUntil(busy, { timeoutMs: 30_000 })).toBe(true);
+    platform.worker.kill('SIGCONT');
     expect(new Set(await ended(ids))).toEqual(new Set(['completed']));
     expect(await startsOf(ids)).toEqual(ids.map(() => 1));
     const elsewhere = await read(ids[0] ?? '', otherApi.url);
     expect((await fetch(elsewhere.result?.images[0]?.url[0] ?? '')).status).toBe(200);
-    const busy = () => workers.some((worker) => worker.logs().some((line) => line['event'] === 'task.completed'));
-    expect(await waitUntil(busy, { timeoutMs: 30_000 })).toBe(true);
   });
 
   it('answer a caller that waits at one API when its task is done by any worker', async () => {
