@@ -12,7 +12,7 @@ import { redisTexts, storedKeys, tableTexts } from '../support/traces-of.js';
 const CANARY = 'canary-8d1f77';
 const GONE = [410, 'task_deleted'];
 /** A retry's image, which the API still has to read, is not to be erased when the API stalls. */
-const WINDOW_MS = patientSetting(10_000);
+const WINDOW_MS = patientSetting(10_000, 60_000);
 
 interface Receipt {
   id: string;
