@@ -10,7 +10,7 @@ import { makeSampleFiles } from './sample-files.js';
 const SIDE_BY_SIDE = 3;
 const WINDOW_MS = 15_000;
 /** Longer than a window, shorter than the three that the SDKs' two retries make. */
-const PATIENCE_MS = 18_000;
+const PATIENCE_MS = 22_000;
 const LOSSES = [
   ['cut', 'cut'],
   ['badGateway', '502'],

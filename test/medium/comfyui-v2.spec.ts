@@ -151,7 +151,8 @@ describe('the ComfyUI adapter, with API v2', () => {
       const stop = new AbortController();
       if (!isAccepted) proxy.answers.push(() => () => stop.abort(reason));
       const call = generate({}, contextOf({ signal: stop.signal, idempotencyKey: String(isAccepted) }));
-      await waitUntil(() => comfy.runningId !== undefined, { timeoutMs: 10_000 });
+      // The second may have ended again by then.
+      expect(await waitUntil(() => orders() === (isAccepted ? 1 : 2), { timeoutMs: 10_000 })).toBe(true);
       if (isAccepted) stop.abort(reason);
       await expect(call).rejects.toBe(reason);
       expect(comfy.runningId).toBeUndefined();

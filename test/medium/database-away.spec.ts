@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { loadConfig } from '#config/load-config.js';
 import { isDatabaseUnavailable, isUniqueViolation } from '#database/database-errors.js';
 import { DatabaseConfig } from '#database/database.config.js';
@@ -50,11 +51,14 @@ describe('what Prisma throws when the database is away', () => {
   });
 
   it('is known when a row is locked for too long, within a transaction and without', async () => {
-    for (const work of [rename, renameInTransaction]) {
-      await room.database.$transaction(async (tx) => {
-        await tx.account.updateMany({ data: { name: 'B' } });
-        expect(isDatabaseUnavailable(await thrown(work))).toBe(true);
-      });
+    // A connection whose transaction may stay idle for as long as the test needs.
+    const holder = new pg.Client({ connectionString: room.databaseUrl });
+    await holder.connect();
+    try {
+      await holder.query(`BEGIN; UPDATE accounts SET name = 'B'`);
+      for (const work of [rename, renameInTransaction]) expect(isDatabaseUnavailable(await thrown(work))).toBe(true);
+    } finally {
+      await holder.end();
     }
   });
 
@@ -124,7 +128,7 @@ describe('what Prisma throws when the database is away', () => {
 
   it('is another thing than a row that is refused', async () => {
     const again = (prisma: PrismaService) => prisma.account.create({ data: { id: TEST_ACCOUNT, name: 'again' } });
-    const error = await thrown(again, { DATABASE_CONNECT_TIMEOUT_MS: '20000' });
+    const error = await thrown(again, { DATABASE_CONNECT_TIMEOUT_MS: '20000', DATABASE_QUERY_TIMEOUT_MS: '20000' });
     expect(isUniqueViolation(error)).toBe(true);
     expect(isDatabaseUnavailable(error)).toBe(false);
   });

@@ -52,19 +52,21 @@ describe('doctor', () => {
     const folder = await mkdtemp(join(tmpdir(), 'darkroom-doctor-'));
     const file = join(folder, 'models.yaml');
     const day = (days: number): string => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    // Once: the day may end while doctor runs.
+    const [soon, later] = [day(29), day(40)];
     const model = (end: string): string => `{ kind: image, shutdown_date: ${end}, routes: [{ provider: drawn }] }`;
     await writeFile(
       file,
       `providers: { drawn: { type: sandbox } }
 models:
-  soon: ${model(day(29))}
-  later: ${model(day(40))}
+  soon: ${model(soon)}
+  later: ${model(later)}
   gone: { kind: image, shutdown_date: 2026-02-01, successors: [soon, later], routes: [{ provider: drawn }] }
 `,
     );
     const lines = await report({ MODELS_FILE: file, DATA_DIR: folder });
     expect(lines.filter((line) => /^\w+ +models /.test(line))).toEqual([
-      `warn  models              3 in ${file}; soon ends on ${day(29)}; gone ended on 2026-02-01 (use soon or later)`,
+      `warn  models              3 in ${file}; soon ends on ${soon}; gone ended on 2026-02-01 (use soon or later)`,
     ]);
     await rm(folder, { recursive: true });
   });

@@ -121,7 +121,7 @@ it('a log is written again when its disk has room again, however many lines were
     }
     fs.write = write;
     const until = async (isWritten, again) => {
-      while (!isWritten(fs.readFileSync(process.argv[1], 'utf8')) && process.uptime() < 60) {
+      while (!isWritten(fs.readFileSync(process.argv[1], 'utf8')) && process.uptime() < ${patient(60)}) {
         again?.();
         await new Promise((resolve) => setTimeout(resolve, 20));
       }

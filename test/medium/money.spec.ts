@@ -13,6 +13,7 @@ import type { ImageUsage } from '#contract/image-usage.js';
 import { waitUntil } from '#embedded/wait-until.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { openPrisma } from '../support/open-prisma.js';
+import { patientSetting } from '../support/patience.js';
 import { retried } from '../support/retried.js';
 import { command, newIntake, openTaskRoom, TEST_ACCOUNT, type TaskRoom } from '../support/task-room.js';
 
@@ -420,7 +421,7 @@ describe('money', () => {
       const apiKeyId = keyId();
       await keyBudget(apiKeyId, 100_000);
       const link = await FaultProxy.start(room.databaseUrl);
-      const database = openPrisma(link.url, { queryTimeoutMs: 3_000 });
+      const database = openPrisma(link.url, { queryTimeoutMs: Number(patientSetting(3_000, 30_000)) });
       await database.ping();
       link.fault = 'mute';
       const chat = { requestId: `mute-${apiKeyId}`, accountId: TEST_ACCOUNT, keyId: apiKeyId };
