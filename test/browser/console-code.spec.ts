@@ -154,13 +154,16 @@ models:
     await select.click();
     await page().getByRole('option', { name: 'Open WebUI' }).click();
     const fields = page().getByRole('table', { name: 'Open WebUI settings' }).getByRole('row');
-    expect(await fields.allTextContents()).toEqual([
-      'EngineOpen AI',
-      `API Base URL${platform.url}/v1`,
-      `API Key${secret}`,
-      'Modelhouse-style',
-      'Image Size1024x1024, or another <width>x<height>',
-    ]);
+    await becomes(
+      () => fields.allTextContents(),
+      [
+        'EngineOpen AI',
+        `API Base URL${platform.url}/v1`,
+        `API Key${secret}`,
+        'Modelhouse-style',
+        'Image Size1024x1024, or another <width>x<height>',
+      ],
+    );
     expect(await screen.inspect('key-client-setup')).toEqual([]);
     await select.click();
     await page().getByRole('option', { name: 'LibreChat' }).click();

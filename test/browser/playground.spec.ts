@@ -149,6 +149,7 @@ describe('making images in a browser', () => {
     await open('/playground');
     await draw('A lantern on a phone');
     const image = page().getByRole('img', { name: 'A lantern on a phone' });
+    await image.waitFor();
     const isInView = async () => ((await image.boundingBox())?.y ?? Infinity) < 844;
     expect(await waitUntil(isInView, { timeoutMs: 10_000 })).toBe(true);
     await page().setViewportSize({ width: 1280, height: 860 });
@@ -388,7 +389,8 @@ describe('making images in a browser', () => {
     await page()
       .getByText('The model takes at most 16 reference images. “15.png” and “16.png” were not added.')
       .waitFor();
-    expect(await button(/^Remove reference image/).count()).toBe(16);
+    // The message comes before the images.
+    await becomes(() => button(/^Remove reference image/).count(), 16);
     expect(await screen.inspect('playground-references')).toEqual([]);
     // Nor does one from elsewhere take the place of one that is there.
     await openPage(page(), 'Gallery');
@@ -399,8 +401,8 @@ describe('making images in a browser', () => {
     await button('Use as references').click();
     await page().getByText('The playground holds 16 reference images. 1 image was not added.').waitFor();
     await page().waitForURL(/\/playground$/);
-    expect(await button(/^Remove reference image/).count()).toBe(16);
     await page().getByTitle('a.png').waitFor();
+    expect(await button(/^Remove reference image/).count()).toBe(16);
     await page().evaluate('sessionStorage.clear()');
     await open('/playground');
   });
