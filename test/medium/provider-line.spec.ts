@@ -38,12 +38,21 @@ describe('who comes next at a provider that is full', () => {
   const ask = (task: Task, entry = one): Promise<CallPermit | CallRejection> =>
     any().enter(entry, 'a', task.id, { caller: task.caller, jobId: imageJobId(task.id, 1) });
 
+  const LONG_MS = 600_000;
+  /** The chats of a caller, as they wait. */
+  const CHATS = 'chat talks talks-key';
+  const until = (set: 'waits' | 'calls', name: string): Promise<unknown> =>
+    room.redis.zadd(`${room.prefix}:gate:p:${set}`, 'XX', Date.now() + LONG_MS, name);
+  /** It counts as waiting for longer than a test takes, not only some seconds longer than it was told to wait. */
+  const keepWaiting = (name: string): Promise<unknown> => until('waits', name);
+
   /** New tasks of a caller that are rejected, and wait: their jobs are delayed for longer than a test takes. */
   async function wait(count: number, whose: QueueCaller, entry = one): Promise<Task[]> {
     const tasks = Array.from({ length: count }, () => ({ id: newTaskId(), caller: whose }));
     for (const task of tasks) {
       expect(reasonOf(await ask(task, entry))).toBeDefined();
-      await any().queue.add({ taskId: task.id, epoch: 1, delayMs: 600_000 });
+      await any().queue.add({ taskId: task.id, epoch: 1, delayMs: LONG_MS });
+      await keepWaiting(task.id);
       await nextMillisecond(room.redis);
     }
     return tasks;
@@ -53,6 +62,8 @@ describe('who comes next at a provider that is full', () => {
   async function called(): Promise<string[]> {
     for (const { limiter } of limiters) await limiter.waitForReports();
     const jobs = (await room.redis.zrange(jobsOf('prioritized'), '0', '-1')).map(String);
+    // Their places are kept for a few seconds only.
+    for (const job of jobs) await until('calls', taskIdOf(job));
     if (jobs.length > 0) await room.redis.zrem(jobsOf('prioritized'), ...jobs);
     return jobs.map(taskIdOf);
   }
@@ -202,8 +213,10 @@ describe('who comes next at a provider that is full', () => {
     await fill();
     const told: number[] = [];
     for (let n = 0; n < 80; n++) {
-      const answer = (await ask({ id: newTaskId(), caller: caller('big') })) as CallRejection;
+      const task = { id: newTaskId(), caller: caller('big') };
+      const answer = (await ask(task)) as CallRejection;
       told.push(answer.retryAfterMs);
+      await keepWaiting(task.id);
     }
     expect(told[0]).toBe(1_000);
     expect(told[39]).toBeGreaterThan(15_000);
@@ -220,6 +233,7 @@ describe('who comes next at a provider that is full', () => {
     permit.end('succeeded');
     expect(await called()).toEqual([image.id]);
     expect(reasonOf(await chat())).toBe('busy');
+    await keepWaiting(CHATS);
     permit = passed(await ask(image));
     await wait(1, caller('draws'));
     permit.end('succeeded');
@@ -267,16 +281,15 @@ describe('who comes next at a provider that is full', () => {
   });
 
   describe('is a chat whose caller', () => {
-    const CHAT = 'chat talks talks-key';
     const chat = (entry = one, key = 'a'): Promise<CallPermit | CallRejection> =>
       any().enter(entry, key, `chat-${asked}`, { caller: caller('talks') });
     const resume = async (entry = one): Promise<CallPermit> =>
       passed(await any().enter(entry, 'a', newTaskId(), { caller: caller('first'), resume: true }));
     const end = async (call: CallPermit, outcome: 'succeeded' | 'key_refused' = 'succeeded'): Promise<void> => {
-      call.end(outcome);
+      call.end(outcome, LONG_MS);
       await called();
     };
-    const waitsUntil = (): Promise<string | null> => room.redis.zscore(`${room.prefix}:gate:p:waits`, CHAT);
+    const waitsUntil = (): Promise<string | null> => room.redis.zscore(`${room.prefix}:gate:p:waits`, CHATS);
 
     it('came back while a task that is resumed held its place', async () => {
       await fill();
@@ -296,9 +309,10 @@ describe('who comes next at a provider that is full', () => {
       expect(reasonOf(await chat(entry))).toBe('busy');
       await end(second, 'key_refused');
       expect(reasonOf(await chat(entry))).toBe('cooling');
-      const until = await waitsUntil();
+      await keepWaiting(CHATS);
+      const told = await waitsUntil();
       await end(first);
-      expect(await room.redis.zscore(`${room.prefix}:gate:p:calls`, CHAT)).toBe(until);
+      expect(await room.redis.zscore(`${room.prefix}:gate:p:calls`, CHATS)).toBe(told);
       passed(await chat(entry, 'b'));
     });
 
@@ -306,10 +320,11 @@ describe('who comes next at a provider that is full', () => {
       const entry = providerEntry('p', { concurrency: 1, startsPerMinute: 1 });
       await end(passed(await ask({ id: newTaskId(), caller: caller('first') }, entry)));
       expect(await chat(entry)).toMatchObject({ reason: 'rate', retryAfterMs: 5_000 });
-      const until = await waitsUntil();
+      await keepWaiting(CHATS);
+      const told = await waitsUntil();
       await resume(entry);
       expect(await chat(entry)).toMatchObject({ reason: 'busy', retryAfterMs: 1_000 });
-      expect(await waitsUntil()).toBe(until);
+      expect(await waitsUntil()).toBe(told);
     });
   });
 

@@ -96,8 +96,10 @@ describe('a provider in trouble, at several processes', () => {
       const first = await firstPass();
       const began = performance.now();
       first.end('failed');
-      expect(await waitUntil(async () => (await look()).breaker === 'open', WAIT)).toBe(true);
-      const { openMs } = await look();
+      for (const { limiter } of limiters) await limiter.waitForReports();
+      // It may be over already.
+      const { breaker, openMs } = await look();
+      expect(breaker).not.toBe('closed');
       expect(openMs).toBeGreaterThan(2 * least - elapsedSince(began));
       expect(openMs).toBeLessThanOrEqual(2 * least);
     }
@@ -132,7 +134,7 @@ describe('a provider in trouble, at several processes', () => {
     await end('failed');
     expect((await look()).breaker).toBe('closed');
     await end('failed');
-    expect((await look()).breaker).toBe('open');
+    expect((await look()).breaker).not.toBe('closed');
   });
 
   it('keeps a refused key back as long as it was told, while its other keys go on', async () => {
@@ -174,7 +176,7 @@ describe('a provider in trouble, at several processes', () => {
     }
     await end('succeeded');
     await end('key_refused');
-    expect((await look()).cooling.get('a')).toBeLessThanOrEqual(PAUSE_MS);
+    expect((await look()).cooling.get('a') ?? 0).toBeLessThanOrEqual(PAUSE_MS);
     expect((await look()).breaker).toBe('closed');
   });
 
@@ -228,6 +230,8 @@ describe('a provider in trouble, at several processes', () => {
 
   it('tells metrics why calls were refused', async () => {
     await end('failed', 3);
+    // Open for longer than a test takes.
+    await room.redis.hset(`${room.prefix}:gate:p:breaker`, 'until', Date.now() + 600_000);
     await at(0).enter(entry, 'a', 'task');
     expect(await at(0).metrics.text()).toContain('darkroom_provider_refusals_total{provider="p",reason="open"} 1');
   });

@@ -29,6 +29,12 @@ describe('what calls wait for', () => {
     return (await waits.of([{ candidates, evenDrained }]))[0];
   };
   const enter = async (entry: ProviderEntry, task: string) => passed(await one.enter(entry, 'k', task));
+  /** Fails until the breaker is open, for longer than a test takes. */
+  const open = async (entry: ProviderEntry): Promise<void> => {
+    for (const task of ['b', 'c', 'd']) (await enter(entry, task)).end('failed');
+    await one.limiter.waitForReports();
+    await room.redis.hset(`${room.prefix}:gate:${entry.name}:breaker`, 'until', Date.now() + 300_000);
+  };
 
   it('is nothing while a call may begin, and the limit that is reached, for equal servers together', async () => {
     expect(await of([])).toBeUndefined();
@@ -54,8 +60,7 @@ describe('what calls wait for', () => {
     expect(rejected).toMatchObject({ provider: 'studio', why: 'key_rejected' });
     expect(Date.parse(rejected!.next_try_at!)).toBeGreaterThan(Date.now());
     const failing = providerEntry('failing');
-    for (const task of ['b', 'c', 'd']) (await enter(failing, task)).end('failed');
-    await one.limiter.waitForReports();
+    await open(failing);
     expect(await of([failing])).toMatchObject({ provider: 'failing', why: 'unavailable' });
     expect(await of([failing, providerEntry('free')])).toBeUndefined();
   });
@@ -63,8 +68,7 @@ describe('what calls wait for', () => {
   it('is the pause that ends first, of whichever kind', async () => {
     (await enter(studio(), 'a')).end('key_refused', 600_000);
     const failing = providerEntry('failing');
-    for (const task of ['b', 'c', 'd']) (await enter(failing, task)).end('failed');
-    await one.limiter.waitForReports();
+    await open(failing);
     expect(await of([studio(), failing])).toMatchObject({ provider: 'failing', why: 'unavailable' });
   });
 

@@ -14,6 +14,7 @@ import { Logger } from '#telemetry/logger.js';
 import { doctor } from '../../apps/standalone/src/commands/doctor.js';
 import { freePort } from '../support/free-port.js';
 import { OwnRedis, REDIS_PASSWORD } from '../support/own-redis.js';
+import { LONG_TIMEOUTS } from '../support/platform.js';
 import { createTestDatabase } from '../support/postgres.js';
 
 // Real: Redis with two databases, users who may not select one, and a cluster of one server. ioredis would go on in
@@ -117,6 +118,7 @@ describe('the database that REDIS_URL names', () => {
       REDIS_URL: urlOf(5),
       DATA_DIR: folder,
       PORT: String(await freePort()),
+      ...LONG_TIMEOUTS,
     };
     const child = spawn(process.execPath, [resolve('dist', 'apps', 'standalone', 'src', 'main.js'), 'start'], { env });
     const [[code], , error] = await Promise.all([once(child, 'close'), text(child.stdout), text(child.stderr)]);

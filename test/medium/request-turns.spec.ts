@@ -39,6 +39,8 @@ describe('turns of a connection', () => {
       });
       payload.on('end', () => response.end(String(bytes)));
     });
+    // Kept for longer than a busy machine needs from one call to the next.
+    server.keepAliveTimeout = 75_000;
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     agent = new Agent({ keepAlive: true, maxSockets: 1 });
   });

@@ -195,6 +195,8 @@ describe('retention', () => {
     const expire = new ExpireLedger(charges, usage, room.logger);
     const days = { charges: config.chargeRetentionDays, audit: config.auditLogRetentionDays };
     const ageOf = (daysOld: number): string => ulid(Date.now() - daysOld * DAY_MS);
+    // One moment for all, so that they are of the same hours and days.
+    const now = new Date();
     for (const age of [days.charges - 1, days.charges + 1]) {
       await room.sql(
         `INSERT INTO charges (task_id, kind, amount_micros, currency, account_id, api_key_id, model, created_at)
@@ -204,8 +206,8 @@ describe('retention', () => {
       await room.sql(
         `INSERT INTO usage_changes (reference, kind, account_id, api_key_id, model, provider, outcome, currency, created_at, images,
            spend_micros, input_tokens, output_tokens) SELECT 't', 'image', 'acct_kept', 'key', 'm', 'p', 'completed', 'USD',
-           now() - age * interval '1 day', 1, 5, 0, 0 FROM unnest($1::int[]) AS age`,
-        [[USAGE_HOUR_DAYS - 2, USAGE_DAY_DAYS - 2, USAGE_DAY_DAYS + 2]],
+           $2::timestamptz - age * interval '1 day', 1, 5, 0, 0 FROM unnest($1::int[]) AS age`,
+        [[USAGE_HOUR_DAYS - 2, USAGE_DAY_DAYS - 2, USAGE_DAY_DAYS + 2], now],
       );
     }
     for (const age of [days.audit - 1, days.audit + 1]) {

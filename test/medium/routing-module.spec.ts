@@ -44,6 +44,7 @@ describe('the limiter of a process', () => {
       SECRET_KEY: 'routing-module-5c8d1f07'.padEnd(40, 'x'),
       REDIS_PREFIX: room.prefix,
       ...LONG_TIMEOUTS,
+      PROVIDER_PAUSE_MS: '60000',
       LOG_LEVEL: 'silent',
     };
     const imports = [

@@ -55,6 +55,8 @@ describe('changes of a sign-in at the same time', () => {
     const hold = await database.pool.connect();
     try {
       await hold.query('BEGIN');
+      // It is idle for as long as the others wait.
+      await hold.query('SET LOCAL idle_in_transaction_session_timeout = 0');
       await hold.query(`SELECT 1 FROM ${table} WHERE id = $1 FOR UPDATE`, [id]);
       const one = first();
       await waitForLockWait(database.pool);

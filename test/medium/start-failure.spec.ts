@@ -5,6 +5,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { LONG_TIMEOUTS } from '../support/platform.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 import { createTestRedis } from '../support/redis.js';
 
@@ -83,7 +84,7 @@ describe('a process that cannot start', () => {
   );
 
   it.each(['api', 'worker'])('the %s says in one line that its port is taken', async (role) => {
-    const { code, error } = await start(role, {});
+    const { code, error } = await start(role, LONG_TIMEOUTS);
     expect(code).toBe(1);
     expect(error).toMatch(/^Error: listen EADDRINUSE: address already in use \S+:\d+\n$/);
   });

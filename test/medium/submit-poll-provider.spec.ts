@@ -10,6 +10,7 @@ import { bytesOf, contextOf, resultOf } from '#providers/sandbox/sandbox-calls.f
 import { submitPollProvider } from '#providers/submit-poll/from-entry.js';
 import type { SubmitPollProvider } from '#providers/submit-poll/submit-poll-provider.js';
 import { describeImageProvider, drive, failureOf, orderOf, plainImage } from '../support/image-provider-suite.js';
+import { patient } from '../support/patience.js';
 import { cut, hang, json, text, type Script } from '../support/scripted-upstream.js';
 import { startJobVendor, VENDORS, type JobVendor } from '../support/submit-poll-vendor.js';
 
@@ -351,7 +352,7 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
   it('knows what a submit that is never answered may have cost', async () => {
     vendor.plan({ submit: hang() });
     // Long enough for the request to be out on a busy machine: before that, nothing can have been charged.
-    const silent = failureOf(provider({ timeout_ms: 1_000 }).generate(order(), contextOf()));
+    const silent = failureOf(provider({ timeout_ms: patient(1_000) }).generate(order(), contextOf()));
     expect(await silent).toMatchObject({
       ...again,
       charged: 'maybe',

@@ -13,6 +13,7 @@ import { TasksConfig } from '#tasks/row/tasks.config.js';
 import type { TaskCommand } from '#tasks/row/task.js';
 import { allTasksOf } from '#tasks/row/task.js';
 import { freePort } from '../support/free-port.js';
+import { patientSetting } from '../support/patience.js';
 import { command, openTaskRoom, TEST_ACCOUNT, TEST_KEY, type TaskRoom } from '../support/task-room.js';
 
 const DEADLINE_MS = 900_000;
@@ -33,7 +34,7 @@ describe('tasks in flight', () => {
       port: await freePort(),
     });
     admin = new Redis(service.url);
-    room = await openTaskRoom(service.url, 8_000);
+    room = await openTaskRoom(service.url, Number(patientSetting(8_000, 30_000)));
     await room.sql(
       `INSERT INTO api_keys (id, account_id, name, prefix, hash, secret_id, original_key_id) VALUES
         ('key_other', $1, 'other', 'sk-dr-other', '\\x01', 'test', NULL), ('key_heir', $1, 'heir', 'sk-dr-heir', '\\x02', 'test', $2)`,

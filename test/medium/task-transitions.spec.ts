@@ -292,6 +292,8 @@ describe('the transitions of a task', () => {
       const [stuck, other, third] = await Promise.all([claimed(), claimed(), claimed()]);
       const locker = await room.database.pool.connect();
       await locker.query('BEGIN');
+      // It is idle for as long as the others take.
+      await locker.query('SET LOCAL idle_in_transaction_session_timeout = 0');
       await locker.query('SELECT 1 FROM tasks WHERE id = $1 FOR UPDATE', [stuck.id]);
       const held = won(room.transitions.complete(stuck, result));
       // Sent while the first one waits.

@@ -7,8 +7,8 @@ import { loadConfig } from '#config/load-config.js';
 import type { PrismaService } from '#database/prisma.service.js';
 import { workerGrace } from '../../apps/standalone/src/commands/grace-check.js';
 import { Inconclusive } from '../../apps/standalone/src/commands/inconclusive.js';
-import { openDatabase } from '../../apps/standalone/src/platform/open-database.js';
 import { StandaloneConfig } from '../../apps/standalone/src/platform/standalone.config.js';
+import { openPrisma } from '../support/open-prisma.js';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.js';
 
 const FILE = `
@@ -26,7 +26,7 @@ describe('the grace of workers, as doctor sees it', () => {
   let env: Record<string, string>;
   beforeAll(async () => {
     test = await createTestDatabase();
-    database = openDatabase(test.url);
+    database = openPrisma(test.url);
     folder = await mkdtemp(join(tmpdir(), 'darkroom-grace-'));
     const modelsFile = join(folder, 'models.yaml');
     await writeFile(modelsFile, FILE);

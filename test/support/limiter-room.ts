@@ -55,9 +55,10 @@ export async function openLimiterRoom({ slotLeaseMs = SLOT_LEASE_MS }: { readonl
       REDIS_PREFIX: testRedis.prefix,
       DATABASE_URL: databaseUrl,
       // Short only for the services of a test of its own, which may fail.
-      DATABASE_QUERY_TIMEOUT_MS: databaseUrl === testDatabase.url ? patientSetting(20_000) : '1000',
+      DATABASE_QUERY_TIMEOUT_MS: databaseUrl === testDatabase.url ? patientSetting(20_000) : patientSetting(1_000),
       ...(databaseUrl === testDatabase.url && { DATABASE_CONNECT_TIMEOUT_MS: patientSetting(20_000) }),
-      REDIS_COMMAND_TIMEOUT_MS: redisUrl === testRedis.url ? patientSetting(20_000, 60_000) : '2000',
+      REDIS_COMMAND_TIMEOUT_MS:
+        redisUrl === testRedis.url ? patientSetting(20_000, 60_000) : patientSetting(2_000, 60_000),
     });
     const config = { ...routing, slotLeaseMs, switchReadMs: 100, keyPauseMs: PAUSE_MS };
     const logger = new Logger('test', 'info', lines);
