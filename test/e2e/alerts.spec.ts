@@ -156,6 +156,10 @@ describe('alerts', () => {
       await budget(spent);
       await looks(2);
     }
+    // The evaluations that were counted may not have written it yet.
+    const isSaid = async (): Promise<boolean> =>
+      (await alerts('?state=firing'))[0]?.title === 'This account has used 81% of its budget';
+    expect(await waitUntil(isSaid, { timeoutMs: 20_000 })).toBe(true);
     expect(await alerts('?state=firing')).toMatchObject([{ kind: 'budget', subject: 'This account' }]);
     expect(room.receiver.at('/budget?token=abc')).toHaveLength(2);
 

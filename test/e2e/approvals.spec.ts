@@ -256,6 +256,13 @@ describe('approval above a price', () => {
     const answered = await send();
     expect([answered.status, answered.headers.get('x-task-id')]).toEqual([200, id]);
     await answered.arrayBuffer();
+    // An answer without the cost could not note in time that it told the outcome; that is noted a little later.
+    const isTold = async (): Promise<boolean> => {
+      if (answered.headers.has('x-litellm-response-cost')) return true;
+      const text = 'SELECT 1 FROM tasks WHERE id = $1 AND delivered_at IS NOT NULL';
+      return (await platform.pool.query(text, [id])).rowCount === 1;
+    };
+    expect(await waitUntil(isTold, { timeoutMs: 30_000 })).toBe(true);
     const again = await send();
     expect(again.status).toBe(409);
     expect(again.headers.get('x-task-id')).not.toBe(id);

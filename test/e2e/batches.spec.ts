@@ -79,8 +79,10 @@ describe('batches', () => {
       ['short-lived', 400, 'unsupported_parameter', 'expires_after'],
       ['moderated', 400, 'moderation_blocked', 'prompt'],
     ]);
-    const { rows } = await platform.pool.query('SELECT 1 FROM batch_lines');
-    expect(rows).toEqual([]);
+    // They go right after the batch has its last status.
+    const areGone = async (): Promise<boolean> =>
+      (await platform.pool.query('SELECT 1 FROM batch_lines')).rowCount === 0;
+    expect(await waitUntil(areGone, { timeoutMs: 30_000 })).toBe(true);
   });
 
   it('are refused as a whole for lines that are no requests', async () => {

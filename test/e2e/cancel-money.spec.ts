@@ -46,7 +46,7 @@ models:
 
   /** All partial images, and then nothing more for as long as the caller is there. */
   const partialsThenSilence: Script = async (call, response) => {
-    await waitUntil(isHeard, { timeoutMs: 30_000 });
+    if (!(await waitUntil(isHeard, { timeoutMs: 30_000 }))) throw new Error('nobody listens to the partial images');
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     for (const index of [0, 1, 2]) {
       const type = 'image_generation.partial_image';

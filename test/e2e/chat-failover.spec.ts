@@ -6,6 +6,7 @@ import { ProviderSwitches } from '#routing/provider-switches.js';
 import { freePort } from '../support/free-port.js';
 import { json, pieces, startChatUpstream, type ChatUpstream } from '../support/chat-upstream.js';
 import { databaseOf } from '../support/open-prisma.js';
+import { patientSetting } from '../support/patience.js';
 import { startApiPlatform, type ApiPlatform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
 
@@ -125,7 +126,7 @@ models:
     expect((await ask('both')).status).toBe(502);
     first!.answer = () => undefined;
     // A process of its own: within this limit, no other chat could count on its answer.
-    const hasty = await startApi({ ...platform.settings, CHAT_FIRST_BYTE_TIMEOUT_MS: '1000' });
+    const hasty = await startApi({ ...platform.settings, CHAT_FIRST_BYTE_TIMEOUT_MS: patientSetting(2_000) });
     expect((await ask('both', {}, hasty)).status).toBe(502);
     await hasty.stop();
     first!.answer = json({ error: { message: 'wrong' } }, 400);

@@ -74,7 +74,7 @@ describe('hanging up on a chat', () => {
     const gone = new AbortController();
     const call = room.platform.call(path, { key, body, signal: gone.signal });
     if (until === undefined) {
-      await waitUntil(() => upstream.received.length > calls, { timeoutMs: 30_000 });
+      expect(await waitUntil(() => upstream.received.length > calls, { timeoutMs: 30_000 })).toBe(true);
     } else {
       let text = '';
       for await (const part of (await call).body as unknown as AsyncIterable<Uint8Array>) {
@@ -227,9 +227,9 @@ describe('hanging up on a chat', () => {
     const calls = Array.from({ length: 30 }, say);
     const statuses: number[] = [];
     const refused = calls.map((call) => call.then(({ status }) => statuses.push(status) > 0 && status === 402));
-    await waitUntil(() => upstream.received.length === 3, { timeoutMs: 30_000 });
+    expect(await waitUntil(() => upstream.received.length === 3, { timeoutMs: 30_000 })).toBe(true);
     // What comes when the first have ended may go on: they have cost less than was set aside for them.
-    await waitUntil(() => statuses.length === 27, { timeoutMs: 30_000 });
+    expect(await waitUntil(() => statuses.length === 27, { timeoutMs: 30_000 })).toBe(true);
     expect(await payer.spent()).toBeGreaterThan(3_000_000);
     release();
     expect((await Promise.all(refused)).filter(Boolean)).toHaveLength(27);

@@ -197,10 +197,16 @@ describe('a chat without any provider', () => {
   });
 
   it('draws in a stream, with comments while it waits', async () => {
+    // Nothing is drawn before a comment has come.
+    platform.worker.kill('SIGSTOP');
     const response = await platform.call('/v1/chat/completions', {
-      body: { ...ask('a red fox [[latency=4s]]'), model: 'gpt-image-2', stream: true },
+      body: { ...ask('a fox that waits'), model: 'gpt-image-2', stream: true },
     });
-    const text = await response.text();
+    let text = '';
+    for await (const part of response.body as unknown as AsyncIterable<Uint8Array>) {
+      text += Buffer.from(part).toString();
+      if (/"role".*: ping\n/s.test(text)) platform.worker.kill('SIGCONT');
+    }
     const events = text.split('\n\n').filter((part) => part.startsWith('data: '));
     expect(events.at(-1)).toBe('data: [DONE]');
     const deltas = events.slice(0, -1).map((part) => (JSON.parse(part.slice(6)) as { choices: object[] }).choices[0]);
