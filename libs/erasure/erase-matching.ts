@@ -120,6 +120,11 @@ export class EraseMatching {
     return viewOf(row, (await this.prisma.taskErasure.count({ where })) > 0);
   }
 
+  /** The time now, and not before any mark: the database rounds the time of a mark to whole ms, and this one is cut. */
+  private async afterAllMarks(): Promise<Date> {
+    return new Date((await this.prisma.now()).getTime() + 1);
+  }
+
   private async tryToWalk(row: StoredErasure): Promise<void> {
     try {
       await this.walk(row);
@@ -136,14 +141,15 @@ export class EraseMatching {
       const page = await this.tasks.matching(scope, filter, cursor, BATCH);
       for (const { id, isPending } of page.tasks) if (isPending) await this.cancelTask.cancel(scope, id);
       const deleted = await this.tasks.mark(page.tasks.map(({ id }) => id));
-      const { count } = await this.prisma.erasure.updateMany({
-        where: { id: row.id, cursor, selectedAt: null },
-        data: { cursor: page.next ?? cursor, selectedAt: page.next === null ? await this.prisma.now() : null },
-      });
+      // First: a request that says it is completed has counted all.
       if (deleted.length > 0) {
         const data = { deleted: { increment: deleted.length } };
         await this.prisma.erasure.update({ where: { id: row.id }, data });
       }
+      const { count } = await this.prisma.erasure.updateMany({
+        where: { id: row.id, cursor, selectedAt: null },
+        data: { cursor: page.next ?? cursor, selectedAt: page.next === null ? await this.afterAllMarks() : null },
+      });
       // Another worker is faster, or this was the last one.
       if (count === 0 || page.next === null) return;
       cursor = page.next;

@@ -234,6 +234,23 @@ describe('erasing tasks', () => {
       expect(second.tasks).toEqual([{ id: oldest, isPending: false }]);
     });
 
+    it('has counted its tasks, and still has them to erase, once all are selected', async () => {
+      // As late as the column rounds the time of a mark to.
+      await room.sql(`CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        NEW.deleted_at = date_trunc('milliseconds', clock_timestamp()) + interval '1 millisecond'; RETURN NEW; END $$`);
+      await room.sql('CREATE TRIGGER late BEFORE INSERT ON task_erasures FOR EACH ROW EXECUTE FUNCTION late()');
+      await room.sql(`CREATE FUNCTION counted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NEW.selected_at IS NOT NULL AND NEW.deleted = 0 THEN RAISE 'not counted yet'; END IF; RETURN NEW; END $$`);
+      await room.sql('CREATE TRIGGER counted BEFORE UPDATE ON erasures FOR EACH ROW EXECUTE FUNCTION counted()');
+      await completed();
+      const { id } = await matching.request(ALL, { before: BEFORE });
+      await matching.run();
+      expect(await matching.dueSince()).toBeUndefined();
+      expect(await matching.find(ALL, id)).toMatchObject({ status: 'in_progress', deleted: 1 });
+      await erase.run();
+      expect(await matching.find(ALL, id)).toMatchObject({ status: 'completed', deleted: 1 });
+    });
+
     it('does not stop at a request that fails', async () => {
       await room.sql(
         `INSERT INTO erasures (id, account_id, scope, filter) VALUES ('a', 'acct_other', 'null', '{"before": 0}')`,

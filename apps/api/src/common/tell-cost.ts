@@ -1,22 +1,28 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { decimalOf } from '#contract/money.js';
+import { DatabaseConfig } from '#database/database.config.js';
 import type { TaskSummary } from '#tasks/row/task.js';
 import { ToldCosts } from '#tasks/states/told-costs.js';
 import { Logger } from '#telemetry/logger.js';
 
 /** What LiteLLM reads, instead of computing a cost of its own, from whatever answers it. */
 const HEADER = 'x-litellm-response-cost';
-/** How long an answer waits for the database: the image matters more than its price. */
-const WAIT_MS = 500;
+/** How long an answer waits, as a share of the time limit of a query: the image matters more than its price. */
+const WAIT_SHARE = 0.1;
 
 /** Tells what a completed task cost, in a header of the answer that delivers its images. */
 @Injectable()
 export class TellCost {
+  private readonly waitMs: number;
+
   constructor(
     private readonly told: ToldCosts,
     private readonly logger: Logger,
-  ) {}
+    { queryTimeoutMs }: DatabaseConfig,
+  ) {
+    this.waitMs = WAIT_SHARE * queryTimeoutMs;
+  }
 
   /**
    * Sets the header to the settled cost in US dollars. Without effect for a task that has not completed, whose cost is
@@ -37,7 +43,7 @@ export class TellCost {
   private async isFirst(id: string): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<boolean>((resolve) => {
-      timer = setTimeout(resolve, WAIT_MS, false);
+      timer = setTimeout(resolve, this.waitMs, false);
     });
     let isLate = false;
     const first = this.told.tell(id).then(
