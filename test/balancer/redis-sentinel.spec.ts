@@ -57,7 +57,7 @@ describe('Redis behind Sentinels', () => {
       REDIS_PREFIX: PREFIX,
       SWEEP_INTERVAL_MS: '500',
       // Longer than a busy machine may stall, and shorter than callers wait.
-      REDIS_COMMAND_TIMEOUT_MS: '5000',
+      REDIS_COMMAND_TIMEOUT_MS: patientSetting(5_000, 20_000),
       OPENAI_API_KEY: 'sk-ledger-secret-key',
       OPENAI_BASE_URL: provider.url,
       WORKER_CONCURRENCY: '24',

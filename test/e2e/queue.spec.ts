@@ -75,13 +75,19 @@ describe('waiting in line', () => {
     expect(await waitUntil(ended(measured), { timeoutMs: 20_000 })).toBe(true);
     // The worker tells what it measured within two seconds, and the API reads it within two more.
     let estimate = 99;
+    let { actual_time: slowest = 0 } = await look(measured);
     const told = async (): Promise<boolean> => {
       const id = idOf(await submit(platform.key));
       ({ estimated_time: estimate = 99 } = await look(id));
-      await cancel(id);
-      return estimate < 20;
+      // Four of them end before the deadline.
+      const isShort = estimate <= 7;
+      if (isShort) await cancel(id);
+      // It is measured, too: when the machine stalled during one, the estimate is that of most.
+      else expect(await waitUntil(ended(id), { timeoutMs: 20_000 })).toBe(true);
+      slowest = Math.max(slowest, (await look(id)).actual_time ?? 0);
+      return isShort;
     };
-    expect(await waitUntil(told, { timeoutMs: 20_000, everyMs: 500 })).toBe(true);
+    expect(await waitUntil(told, { timeoutMs: 60_000, everyMs: 500 })).toBe(true);
 
     // Each keeps its place until it is cancelled, however slow this machine is.
     const before: string[] = [];
@@ -91,7 +97,7 @@ describe('waiting in line', () => {
     // Autoscalers read the wait behind all of them, from whichever process they ask.
     for (const port of ports) {
       const seconds = Number(/^darkroom_predicted_wait_seconds (\S+)$/m.exec(await metricsAt(port))?.[1]);
-      expect([seconds > 2, seconds <= 5 * estimate]).toEqual([true, true]);
+      expect([seconds > 2, seconds <= 5 * Math.max(estimate, slowest + 1)]).toEqual([true, true]);
     }
     expect(first.queue_position).toBeGreaterThanOrEqual(3);
     for (const [at, id] of before.entries()) {

@@ -42,7 +42,9 @@ describe('a database that was made read-only while the API runs', () => {
     expect(await waitUntil(() => platform.api.logs().some(isTold), { timeoutMs: 30_000 })).toBe(true);
     expect(JSON.stringify(platform.api.logs().find(isTold))).toContain('read-only transaction');
     expect(await submit()).toBe(503);
-    expect((await platform.call('/v1/tasks')).status).toBe(200);
+    // A connection that was closed may be noticed by its next statement.
+    const reads = async (): Promise<boolean> => (await platform.call('/v1/tasks')).status === 200;
+    expect(await waitUntil(reads, { timeoutMs: 30_000 })).toBe(true);
     await set('RESET default_transaction_read_only');
     expect(await waitUntil(async () => (await commits()) === 'ok', { timeoutMs: 60_000 })).toBe(true);
     // A connection that was closed may be noticed by its next statement.

@@ -9,7 +9,7 @@ import { readEvents } from '../support/event-source.js';
 import { freePort } from '../support/free-port.js';
 import { OwnRedis, REDIS_PASSWORD } from '../support/own-redis.js';
 import { pastedLines } from '../support/pasted-lines.js';
-import { patient } from '../support/patience.js';
+import { patient, patientSetting } from '../support/patience.js';
 import type { Platform } from '../support/platform.js';
 import { startApi, startWorker } from '../support/processes.js';
 import { TEST_CERTIFICATE } from '../support/test-certificate.js';
@@ -62,7 +62,7 @@ describe('a Redis with TLS, and a user with the rights that docs/operations.md n
       RATE_SUBMITS_PER_MINUTE: '100',
       RATE_POLLS_PER_MINUTE: '1000',
       RATE_CHATS_PER_MINUTE: '100',
-      LEASE_MS: '3000',
+      LEASE_MS: patientSetting(3_000),
     });
     ({ platform } = room);
   });
@@ -109,7 +109,7 @@ describe('a Redis with TLS, and a user with the rights that docs/operations.md n
     await ada.ask('/providers/house/try', { method: 'POST' });
 
     // A worker that dies in the middle: its task is swept up, and its job is taken over.
-    const lost = await submit({ prompt: 'a harbor [[latency=8s]]' });
+    const lost = await submit({ prompt: 'a harbor [[latency=20s]]' });
     expect(await waitUntil(() => isRunning(lost), { timeoutMs: 30_000 })).toBe(true);
     platform.worker.kill('SIGKILL');
     await platform.worker.exited;

@@ -2,6 +2,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { Browser, PASSWORD, signInFirstAdmin } from '../support/console.js';
 import { FaultProxy } from '../support/fault-proxy.js';
 import { freePort } from '../support/free-port.js';
+import { patientSetting } from '../support/patience.js';
 import { startPlatform, type Platform } from '../support/platform.js';
 import { startApi, type TestProcess } from '../support/processes.js';
 import { createTestRedis, type TestRedis } from '../support/redis.js';
@@ -20,7 +21,7 @@ describe('the limits of signing in', () => {
   beforeAll(async () => {
     line = await FaultProxy.start(createTestRedis().url);
     // A count that Redis does not answer in time is refused sooner, so here it has time on a busy machine, too.
-    platform = await startPlatform({ REDIS_URL: line.url, REDIS_COMMAND_TIMEOUT_MS: '10000' });
+    platform = await startPlatform({ REDIS_URL: line.url, REDIS_COMMAND_TIMEOUT_MS: patientSetting(10_000, 60_000) });
     await signInFirstAdmin(platform);
   });
   afterAll(async () => {

@@ -1,3 +1,5 @@
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+import { randomUUID } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
@@ -22,6 +24,16 @@ interface Answer {
   created_at: number;
 }
 
+/** One of this test's own: what others upload meanwhile would be in the lists of the common one. */
+async function newBucket({ endpoint, region, accessKeyId, secretAccessKey }: TestS3): Promise<string> {
+  const credentials = { accessKeyId, secretAccessKey };
+  const admin = new S3Client({ endpoint, region, credentials, forcePathStyle: true });
+  const bucket = `darkroom-${randomUUID()}`;
+  await admin.send(new CreateBucketCommand({ Bucket: bucket }));
+  admin.destroy();
+  return bucket;
+}
+
 describe.each(['disk', 's3'])('POST /v1/uploads/images, on %s', (storage) => {
   let s3: TestS3 | undefined;
   let platform: Platform;
@@ -38,7 +50,7 @@ describe.each(['disk', 's3'])('POST /v1/uploads/images, on %s', (storage) => {
             STORAGE: 's3',
             S3_ENDPOINT: s3.endpoint,
             S3_REGION: s3.region,
-            S3_BUCKET: s3.bucket,
+            S3_BUCKET: await newBucket(s3),
             S3_ACCESS_KEY_ID: s3.accessKeyId,
             S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
           };

@@ -3,6 +3,7 @@ import { callersOf, newMarker } from '../support/fault-callers.js';
 import { FaultRoom } from '../support/fault-room.js';
 import { LedgerProvider } from '../support/ledger-provider.js';
 import { measured } from '../support/figures.js';
+import { patientSetting } from '../support/patience.js';
 
 /** Callers that leave, come back, or wait for workers that do not exist. */
 describe('callers', () => {
@@ -17,9 +18,9 @@ describe('callers', () => {
         OPENAI_API_KEY: 'sk-ledger-secret-key',
         SWEEP_INTERVAL_MS: '500',
         // Of fifty calls that want one row, the last on a busy machine wait longer for it than by default.
-        DATABASE_CONNECT_TIMEOUT_MS: '10000',
-        DATABASE_QUERY_TIMEOUT_MS: '10000',
-        REDIS_COMMAND_TIMEOUT_MS: '10000',
+        DATABASE_CONNECT_TIMEOUT_MS: patientSetting(10_000, 30_000),
+        DATABASE_QUERY_TIMEOUT_MS: patientSetting(10_000, 30_000),
+        REDIS_COMMAND_TIMEOUT_MS: patientSetting(10_000, 60_000),
       },
       links: { provider: { setting: 'OPENAI_BASE_URL', url: provider.url } },
     });

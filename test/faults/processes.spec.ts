@@ -8,7 +8,7 @@ import { patientSetting } from '../support/patience.js';
 /** Longer than a worker beside a busy suite may be kept from its renewal, which would start its tasks again. */
 const LEASE_MS = Number(patientSetting(2_000, 20_000));
 /** Long enough to be found and blocked on a busy machine while it draws. */
-const DRAWN_MS = Number(patientSetting(3_300, 40_000));
+const DRAWN_MS = Number(patientSetting(5_000, 40_000));
 
 /** Processes that die and freeze. `many-processes` has the workers' part, `shutdown` the orderly end. */
 describe('two APIs and two workers', () => {

@@ -8,8 +8,8 @@ import { LONG_TIMEOUTS } from '../support/platform.js';
 
 const SECRET = 'sk-ledger-secret-key';
 /** Longer than the provider, which is part of this process, may take to answer. */
-const FIRST_BYTE_MS = Number(patientSetting(2_700, 60_000));
-const SYNC_WAIT_MS = Number(patientSetting(1_000, 20_000));
+const FIRST_BYTE_MS = Number(patientSetting(4_500, 60_000));
+const SYNC_WAIT_MS = Number(patientSetting(2_000, 20_000));
 
 /** What becomes of a task, by the provider's own ledger of how often it was asked. */
 const FATES: [string, Plan, { status: string; code?: string; starts: number }][] = [

@@ -2,6 +2,7 @@ import { waitUntil } from '#embedded/wait-until.js';
 import { callersOf, newMarker } from '../support/fault-callers.js';
 import { FaultRoom } from '../support/fault-room.js';
 import { measured } from '../support/figures.js';
+import { patientSetting } from '../support/patience.js';
 
 /** Redis only carries jobs and events. `redis-outage` has it stopped, out of memory and misconfigured; here it falls silent. */
 describe('Redis', () => {
@@ -18,6 +19,8 @@ describe('Redis', () => {
         // Postgres is only slow, on a busy machine.
         DATABASE_CONNECT_TIMEOUT_MS: '10000',
         DATABASE_QUERY_TIMEOUT_MS: '10000',
+        // Waited for, and longer than the API may stall before the caller that is to be held.
+        REDIS_COMMAND_TIMEOUT_MS: patientSetting(2_000, 20_000),
       },
     });
     callers = callersOf(room);

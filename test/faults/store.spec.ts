@@ -181,7 +181,8 @@ describe('the disk', () => {
 
   it('read-only: the task fails, bought once; it works again when it can be written', async () => {
     await works();
-    expect(readOnly(true)).toBe(true);
+    // What the health checks write is there for a moment, too.
+    expect(await waitUntil(() => readOnly(true), { timeoutMs: 20_000 })).toBe(true);
     await fails(newMarker());
     expect(readOnly(false)).toBe(true);
     await works();
