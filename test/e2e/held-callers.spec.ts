@@ -13,6 +13,8 @@ const BACKLOG = LONG ? 50_000 : 2_000;
 const AT_ONCE = 100;
 /** How many of those who come at one moment an API accepts at a time. */
 const ACCEPTED_AT_ONCE = 256;
+/** How long the others wait for their turn, at most. */
+const WAITED_MS = 10_000;
 /** What the API may hold for each: 8,000 fit into 400 MB beside the rest (bench/measures/waiting-callers.mjs). */
 const CALLER_KB = 40;
 const BODY = JSON.stringify({ model: 'gpt-image-2', prompt: 'held', size: 'auto' });
@@ -155,6 +157,7 @@ describe('more callers than workers', () => {
 
     it('are accepted by the hundreds, and all of them', async () => {
       let seen = 0;
+      const since = performance.now();
       const statuses = await atOnce(2 * ACCEPTED_AT_ONCE, async () => {
         const areIn = async (): Promise<boolean> => (await inFlight()) >= ACCEPTED_AT_ONCE;
         expect(await waitUntil(areIn, { timeoutMs: 15_000 })).toBe(true);
@@ -163,8 +166,12 @@ describe('more callers than workers', () => {
         seen = await inFlight();
       });
       expect(seen).toBe(ACCEPTED_AT_ONCE);
-      expect(statuses).toEqual(new Map([[202, 2 * ACCEPTED_AT_ONCE]]));
-      expect(await count(`api_key_id = '${keyId}'`)).toBe(2 * ACCEPTED_AT_ONCE);
+      // A slow machine may need longer for all than any of them may wait.
+      const sentAway = performance.now() - since > WAITED_MS ? (statuses.get(503) ?? 0) : 0;
+      const accepted = 2 * ACCEPTED_AT_ONCE - sentAway;
+      expect(accepted).toBeGreaterThanOrEqual(ACCEPTED_AT_ONCE);
+      expect(Object.fromEntries(statuses)).toEqual({ 202: accepted, ...(sentAway > 0 && { 503: sentAway }) });
+      expect(await count(`api_key_id = '${keyId}'`)).toBe(accepted);
     });
 
     it('are sent away when they have waited for 10 s, and leave nothing', async () => {
@@ -175,7 +182,7 @@ describe('more callers than workers', () => {
         // All have been read by then, and are told as soon as their turn comes.
         const since = performance.now();
         // Some that were read may begin to wait a little later.
-        const enoughMs = 10_000 + patient(4_000);
+        const enoughMs = WAITED_MS + patient(4_000);
         await waitUntil(() => performance.now() - since > enoughMs, { timeoutMs: 30_000 });
       });
       expect(Object.fromEntries(statuses)).toEqual({ 202: ACCEPTED_AT_ONCE, 503: 100 });
