@@ -60,8 +60,8 @@ models:
       MODELS_FILE: join(folder, 'models.yaml'),
       UP_KEY: 'sk-ledger-secret-key',
       SHUTDOWN_DELAY_MS: String(delayMs),
-      SHUTDOWN_GRACE_MS: String(shipped.SHUTDOWN_GRACE_MS / SHORTER),
-      SYNC_WAIT_MS: String(shipped.SYNC_WAIT_MS / SHORTER),
+      SHUTDOWN_GRACE_MS: String(Math.round(shipped.SHUTDOWN_GRACE_MS / SHORTER)),
+      SYNC_WAIT_MS: String(Math.round(shipped.SYNC_WAIT_MS / SHORTER)),
     });
     next = await startApi({ ...platform.settings, HOST: NEW });
     names = await startNameServer([OLD]);
