@@ -86,6 +86,8 @@ const steps = ({ tasks, keys, accountId }) => ({
 
 /** Their triggers would write charges, deliveries and usage row by row, and look up each sum by group. */
 const TRIGGERED = ['tasks', 'chat_usage', 'usage_rollups'];
+/** What looks at the database for longer than so many take would not let it end. */
+const MOST_VACUUMS = 20;
 /** Filling them without indexes takes half the time. */
 const INDEXED = [
   'tasks',
@@ -122,8 +124,9 @@ export async function fillHistory(client, { tasks, keys = 200, accountId = 'acct
   for (const { name, definition } of indexes) await timed(name, definition);
   // While anything else looks at this database, such as the autovacuum, rows don't count as visible to all, and what an index
   // alone would answer reads them.
+  let tries = 0;
   do await timed('statistics', statistics);
-  while (!(await areVisible(client)));
+  while (!(await areVisible(client)) && ++tries < MOST_VACUUMS);
   for (const table of TRIGGERED) await client.query(`ALTER TABLE ${table} ENABLE TRIGGER USER`);
   await client.query('RESET ALL');
 }
