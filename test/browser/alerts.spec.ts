@@ -160,7 +160,7 @@ describe('alerts and usage in a browser', () => {
     await page().setViewportSize({ width: 390, height: 844 });
     await region('Rules').getByRole('row').filter({ hasText: 'Queue wait' }).getByText('On', { exact: true }).waitFor();
     const isWhole = `[...document.querySelectorAll('main td')].every((cell) => cell.getBoundingClientRect().right <= innerWidth)`;
-    expect(await waitUntil(() => page().evaluate<boolean>(isWhole), { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(() => page().evaluate<boolean>(isWhole), { timeoutMs: 30_000 })).toBe(true);
     await button(/^Actions for Slack/).click();
     await page().getByRole('menuitem', { name: 'Remove' }).click();
     await button('Remove channel').click();

@@ -132,7 +132,7 @@ models:
     // On a phone, no figure is cut off.
     await page().setViewportSize({ width: 390, height: 844 });
     const isWhole = `[...document.querySelectorAll('[aria-label="Budgets"] td')].every((cell) => cell.getBoundingClientRect().right <= innerWidth)`;
-    expect(await waitUntil(() => page().evaluate<boolean>(isWhole), { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(() => page().evaluate<boolean>(isWhole), { timeoutMs: 30_000 })).toBe(true);
     await page().setViewportSize({ width: 1280, height: 860 });
   });
 

@@ -267,7 +267,7 @@ describe('the console in a browser', () => {
     const focused = () =>
       page().evaluate<string>(`document.activeElement.ariaLabel ?? document.activeElement.textContent`);
     const isFocused = async (text: string) =>
-      await waitUntil(async () => (await focused()).startsWith(text), { timeoutMs: 10_000 });
+      await waitUntil(async () => (await focused()).startsWith(text), { timeoutMs: 30_000 });
     await button('Create key').click();
     await page().getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
     expect(await isFocused('Create key')).toBe(true);
@@ -280,7 +280,7 @@ describe('the console in a browser', () => {
     await page().getByRole('link', { name: PROMPT }).first().click();
     await heading('A lighthouse <svg onload=alert(3)> {{constructor}}…').waitFor();
     const isMain = () => page().evaluate<boolean>(`document.activeElement.id === 'main'`);
-    expect(await waitUntil(isMain, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(isMain, { timeoutMs: 30_000 })).toBe(true);
   });
 
   it('copies on a page without TLS', async () => {

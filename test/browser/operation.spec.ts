@@ -100,7 +100,7 @@ describe('providers and queue in a browser', () => {
     // On a phone, no cell of the workers is cut off.
     await page().setViewportSize({ width: 390, height: 844 });
     const isWhole = `[...document.querySelectorAll('main td')].every((cell) => cell.getBoundingClientRect().right <= innerWidth)`;
-    expect(await waitUntil(() => page().evaluate<boolean>(isWhole), { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(() => page().evaluate<boolean>(isWhole), { timeoutMs: 30_000 })).toBe(true);
     await page().setViewportSize({ width: 1280, height: 860 });
   });
 
@@ -201,7 +201,7 @@ describe('providers and queue in a browser', () => {
     await kind('gpt-image-2').getByText('upstream_error · 24 tasks, 24 retried').waitFor();
     const heads = kind('gpt-image-2').filter({ hasText: 'upstream_error' }).getByRole('columnheader');
     expect(
-      await waitUntil(async () => !(await heads.allTextContents()).includes('Select'), { timeoutMs: 10_000 }),
+      await waitUntil(async () => !(await heads.allTextContents()).includes('Select'), { timeoutMs: 30_000 }),
     ).toBe(true);
     expect(await heads.first().textContent()).toBe('Task');
     await button('Retry: The image could not be stored · gpt-image-2').click();

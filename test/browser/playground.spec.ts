@@ -151,7 +151,7 @@ describe('making images in a browser', () => {
     const image = page().getByRole('img', { name: 'A lantern on a phone' });
     await image.waitFor();
     const isInView = async () => ((await image.boundingBox())?.y ?? Infinity) < 844;
-    expect(await waitUntil(isInView, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(isInView, { timeoutMs: 30_000 })).toBe(true);
     await page().setViewportSize({ width: 1280, height: 860 });
   });
 
@@ -201,7 +201,7 @@ describe('making images in a browser', () => {
       .getByText('upstream_invalid_response')
       .waitFor({ timeout: patient(60_000) });
     await button('Try again · free').click();
-    expect(await waitUntil(async () => (await ordered()).length === 2, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(async () => (await ordered()).length === 2, { timeoutMs: 30_000 })).toBe(true);
   });
 
   it('says which attempt failed, and that there is another one', async () => {
@@ -227,7 +227,7 @@ describe('making images in a browser', () => {
   /** Waits until the focus is there; a closed dialog gives it back in its own time. */
   const focused = async (label: string): Promise<void> => {
     const read = () => page().evaluate(`document.activeElement?.getAttribute('aria-label')`);
-    expect(await waitUntil(async () => (await read()) === label, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(async () => (await read()) === label, { timeoutMs: 30_000 })).toBe(true);
   };
   /** The transparency of the mask at places of its diagonal, as the code's file has it. */
   const maskAt = async (edge: number, places: readonly number[]): Promise<(number | undefined)[]> => {
@@ -583,7 +583,7 @@ describe('making images in a browser', () => {
     };
     const note = page().getByText('so these images are drawn by Darkroom itself.');
     const isChosen = async (): Promise<boolean> => (await model.inputValue()) === 'gpt-image-2';
-    expect(await waitUntil(isChosen, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(isChosen, { timeoutMs: 30_000 })).toBe(true);
     expect(await note.count()).toBe(0);
     await choose('drawn');
     await page()

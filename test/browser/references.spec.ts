@@ -87,9 +87,9 @@ describe('reference images of the playground in a browser', () => {
     const width = async () => Number(await dialog().getByRole('slider').getAttribute('aria-valuenow'));
     const before = await width();
     await page().keyboard.press(']');
-    expect(await waitUntil(async () => (await width()) > before, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(async () => (await width()) > before, { timeoutMs: 30_000 })).toBe(true);
     await page().keyboard.press('[');
-    expect(await waitUntil(async () => (await width()) === before, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(async () => (await width()) === before, { timeoutMs: 30_000 })).toBe(true);
     // The whole is half a window away from its left half, twice as large.
     for (let step = 0; step < 2; step++) await dialog().getByRole('button', { name: 'Zoom in' }).click();
     await dialog().getByText('2×', { exact: true }).waitFor();
@@ -150,7 +150,7 @@ describe('reference images of the playground in a browser', () => {
       const { y, height } = (await order.boundingBox())!;
       return y >= 0 && y + height <= 844;
     };
-    expect(await waitUntil(isInReach, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(isInReach, { timeoutMs: 30_000 })).toBe(true);
     await page().setViewportSize({ width: 1280, height: 860 });
   });
 

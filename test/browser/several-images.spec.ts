@@ -77,7 +77,7 @@ describe('orders of the playground in a browser', () => {
   /** Waits until the focus is there; a closed dialog gives it back in its own time. */
   const focused = async (label: string): Promise<void> => {
     const read = () => page().evaluate(`document.activeElement?.getAttribute('aria-label')`);
-    await waitUntil(async () => (await read()) === label, { timeoutMs: 10_000 });
+    await waitUntil(async () => (await read()) === label, { timeoutMs: 30_000 });
     expect(await read()).toBe(label);
   };
   const shapes = () => page().getByRole('radiogroup', { name: 'Aspect ratio' }).getByRole('radio');
@@ -195,7 +195,7 @@ describe('orders of the playground in a browser', () => {
     expect(await page().getByTitle('400.png').count()).toBe(1);
     await remove(1);
     // What adds another.
-    expect(await waitUntil(async () => (await inFocus()).startsWith('Drop images here'), { timeoutMs: 10_000 })).toBe(
+    expect(await waitUntil(async () => (await inFocus()).startsWith('Drop images here'), { timeoutMs: 30_000 })).toBe(
       true,
     );
   });
@@ -312,7 +312,7 @@ describe('orders of the playground in a browser', () => {
     await page().getByLabel('Prompt').fill('Typed before');
     await button('Continue from this image').click();
     await note('This image is now the reference.').waitFor();
-    expect(await waitUntil(async () => (await inFocus()) === 'prompt', { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(async () => (await inFocus()) === 'prompt', { timeoutMs: 30_000 })).toBe(true);
     expect(await prompt()).toBe('');
     await button('Undo').click();
     expect(await prompt()).toBe('Typed before');
@@ -343,11 +343,11 @@ describe('orders of the playground in a browser', () => {
     await note('Image, prompt, and settings filled in for 4 variations. Nothing is generated yet.').waitFor();
     expect(await prompt()).toBe('Now at night');
     await button(/^Generate variations\s*\$0\.08/).waitFor();
-    expect(await waitUntil(async () => (await inFocus()) === 'order', { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(async () => (await inFocus()) === 'order', { timeoutMs: 30_000 })).toBe(true);
     expect(await screen.inspect('playground-variations')).toEqual([]);
     await button('Undo').click();
     expect(await prompt()).toBe('Half a thought');
-    expect(await waitUntil(async () => (await inFocus()) === 'prompt', { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(async () => (await inFocus()) === 'prompt', { timeoutMs: 30_000 })).toBe(true);
     await button(/^Edit image\s*\$0\.02/).waitFor();
     // The order can't be sent before the reference was read.
     await page().evaluate(`{
@@ -447,7 +447,7 @@ describe('orders of the playground in a browser', () => {
     await page().mouse.wheel(0, -400);
     const transforms = () =>
       views.evaluateAll((all) => all.map((one) => (one as { style: { transform: string } }).style.transform));
-    expect(await waitUntil(async () => !(await transforms())[2]!.endsWith('scale(1)'), { timeoutMs: 10_000 })).toBe(
+    expect(await waitUntil(async () => !(await transforms())[2]!.endsWith('scale(1)'), { timeoutMs: 30_000 })).toBe(
       true,
     );
     expect(new Set(await transforms()).size).toBe(1);

@@ -131,7 +131,7 @@ describe('webhooks and the audit log in a browser', () => {
         .getByText(text)
         .boundingBox())!.x;
     const isBelow = async () => (await leftOf(/^(just now|.* ago)$/)) === (await leftOf(/^Task completed$/));
-    expect(await waitUntil(isBelow, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(isBelow, { timeoutMs: 30_000 })).toBe(true);
     await page().setViewportSize({ width: 1280, height: 860 });
     // The page of the task says the same.
     await page().getByRole('link', { name: bad }).click();

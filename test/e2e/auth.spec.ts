@@ -131,7 +131,7 @@ describe('API keys', () => {
     const hash = hashApiKey(platform.secretKey, key);
     await platform.pool.query('UPDATE api_keys SET revoked_at = now() WHERE hash = $1', [hash]);
     const isRefused = async (): Promise<boolean> => (await platform.call('/v1/models', { key })).status === 401;
-    expect(await waitUntil(isRefused, { timeoutMs: 10_000, everyMs: 10 })).toBe(true);
+    expect(await waitUntil(isRefused, { timeoutMs: 30_000, everyMs: 10 })).toBe(true);
   });
 
   it.each([

@@ -150,7 +150,7 @@ describe('a Postgres failover between the two hosts of DATABASE_URL', () => {
       const writes = [1, 2].map((n) => waiting.account.create({ data: { id: `waiting-${round}-${n}`, name: 'A' } }));
       for (const { status } of await Promise.allSettled(writes)) expect(status).toBe('rejected');
     }
-    expect(await waitUntil(async () => !(await isKept()), { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(async () => !(await isKept()), { timeoutMs: 30_000 })).toBe(true);
     await pair.confirm(true);
     await database.account.create({ data: { id: 'confirmed', name: 'A' } });
     expect(await waitUntil(async () => (await commits()) === 'ok', { timeoutMs: 60_000 })).toBe(true);

@@ -87,7 +87,7 @@ describe.each(LIBRARY_VENDORS)('the adapter for %s', (type) => {
       return Promise.resolve({ ...wanted, mask, model: vendor.shapes.model });
     },
     begun: async () => {
-      await waitUntil(() => vendor.calls.length > callsBefore, { timeoutMs: 10_000 });
+      await waitUntil(() => vendor.calls.length > callsBefore, { timeoutMs: 30_000 });
     },
     lacks: type === 'fal' ? ['usage', 'partials'] : ['partials'],
     notes: type === 'google' ? ['The provider does not accept sizes in pixels, so 16:9 was requested.'] : [],

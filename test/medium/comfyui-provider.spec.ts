@@ -101,7 +101,7 @@ describe('the ComfyUI adapter', () => {
       return Promise.resolve(order);
     },
     begun: async () => {
-      await waitUntil(() => comfy.runningId !== undefined, { timeoutMs: 10_000 });
+      await waitUntil(() => comfy.runningId !== undefined, { timeoutMs: 30_000 });
     },
     lacks: ['usage', 'moderation', 'rate-limit'],
   });
@@ -250,7 +250,7 @@ describe('the ComfyUI adapter', () => {
     expect(bytesOf(await generate()).equals(png)).toBe(true);
     comfy.drawing = { files: [png], dropsSockets: true, endless: true };
     const call = generate();
-    await waitUntil(() => callsOf('GET', '/queue').length >= 2, { timeoutMs: 10_000 });
+    await waitUntil(() => callsOf('GET', '/queue').length >= 2, { timeoutMs: 30_000 });
     comfy.finish();
     expect(bytesOf(await call).equals(png)).toBe(true);
   });
@@ -287,7 +287,7 @@ describe('the ComfyUI adapter', () => {
       const before = callsOf('GET', '/queue').length;
       const onAccepted = (jobId: string) => Promise.resolve(void (named = jobId));
       const call = generate({}, contextOf({ onAccepted, signal: stop.signal }));
-      await waitUntil(() => callsOf('GET', '/queue').length > before, { timeoutMs: 10_000 });
+      await waitUntil(() => callsOf('GET', '/queue').length > before, { timeoutMs: 30_000 });
       const reason = Object.assign(new Error('stopping'), { name: 'ShuttingDown' });
       stop.abort(reason);
       await expect(call).rejects.toBe(reason);
@@ -298,9 +298,9 @@ describe('the ComfyUI adapter', () => {
     expect([comfy.runningId, comfy.pendingIds]).toEqual([running, [waiting]]);
     const resumed = [running, waiting].map((resumeJobId) => generate({}, contextOf({ resumeJobId })));
     const looks = callsOf('GET', '/history').length;
-    await waitUntil(() => callsOf('GET', '/history').length > looks + 2, { timeoutMs: 10_000 });
+    await waitUntil(() => callsOf('GET', '/history').length > looks + 2, { timeoutMs: 30_000 });
     comfy.finish();
-    await waitUntil(() => comfy.runningId === waiting, { timeoutMs: 10_000 });
+    await waitUntil(() => comfy.runningId === waiting, { timeoutMs: 30_000 });
     comfy.finish();
     for (const call of resumed) expect(bytesOf(await call).equals(png)).toBe(true);
     expect(bytesOf(await generate({}, contextOf({ resumeJobId: running }))).equals(png)).toBe(true);
@@ -323,7 +323,7 @@ describe('the ComfyUI adapter', () => {
       const stop = new AbortController();
       const before = callsOf('GET', '/queue').length;
       const call = generate({}, contextOf({ signal: stop.signal }));
-      await waitUntil(() => callsOf('GET', '/queue').length > before, { timeoutMs: 10_000 });
+      await waitUntil(() => callsOf('GET', '/queue').length > before, { timeoutMs: 30_000 });
       return { stop, call };
     };
     const running = await begin();
@@ -408,7 +408,7 @@ describe('the ComfyUI adapter', () => {
   it('notices that a job was stopped at the server', async () => {
     comfy.drawing = { endless: true };
     const call = failureOf(generate());
-    await waitUntil(() => comfy.runningId !== undefined, { timeoutMs: 10_000 });
+    await waitUntil(() => comfy.runningId !== undefined, { timeoutMs: 30_000 });
     await fetch(`${comfy.url}/interrupt`, { method: 'POST' });
     expect(await call).toMatchObject({ message: 'The image was cancelled at the provider.', retryable: true });
   });

@@ -61,7 +61,7 @@ describe('the ComfyUI adapter, with API v2', () => {
       return Promise.resolve(order);
     },
     begun: async () => {
-      await waitUntil(() => comfy.runningId !== undefined, { timeoutMs: 10_000 });
+      await waitUntil(() => comfy.runningId !== undefined, { timeoutMs: 30_000 });
     },
     lacks: ['usage', 'moderation', 'partials'],
   });
@@ -74,7 +74,7 @@ describe('the ComfyUI adapter, with API v2', () => {
     const accepted: string[] = [];
     const onAccepted = (jobId: string): Promise<void> => Promise.resolve(void accepted.push(jobId));
     const running = generate({}, contextOf({ onAccepted, startNumber: 2 }));
-    await waitUntil(() => accepted.length === 1, { timeoutMs: 10_000 });
+    await waitUntil(() => accepted.length === 1, { timeoutMs: 30_000 });
     expect(comfy.runningId).toBe(accepted[0]);
     comfy.finish();
     expect(bytesOf(await running).equals(png)).toBe(true);
@@ -88,7 +88,7 @@ describe('the ComfyUI adapter, with API v2', () => {
   it('does not take a job for lost that ends while the proxy looks for it', async () => {
     comfy.drawing = { endless: true, files: [png] };
     const running = generate({}, contextOf(), false);
-    await waitUntil(() => comfy.runningId !== undefined, { timeoutMs: 10_000 });
+    await waitUntil(() => comfy.runningId !== undefined, { timeoutMs: 30_000 });
     const endThenAnswer = (response: ServerResponse): void => {
       comfy.finish();
       response.writeHead(200, { 'content-type': 'application/json' }).end('{"queue_running":[],"queue_pending":[]}');
@@ -152,7 +152,7 @@ describe('the ComfyUI adapter, with API v2', () => {
       if (!isAccepted) proxy.answers.push(() => () => stop.abort(reason));
       const call = generate({}, contextOf({ signal: stop.signal, idempotencyKey: String(isAccepted) }));
       // The second may have ended again by then.
-      expect(await waitUntil(() => orders() === (isAccepted ? 1 : 2), { timeoutMs: 10_000 })).toBe(true);
+      expect(await waitUntil(() => orders() === (isAccepted ? 1 : 2), { timeoutMs: 30_000 })).toBe(true);
       if (isAccepted) stop.abort(reason);
       await expect(call).rejects.toBe(reason);
       expect(comfy.runningId).toBeUndefined();

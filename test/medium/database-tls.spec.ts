@@ -33,7 +33,7 @@ describe('a Postgres that takes TLS alone, with a certificate authority of its o
       await chown(join(data, name), uid, gid);
     }
     await reload(['ALTER SYSTEM SET ssl = on', 'SELECT pg_reload_conf()']);
-    expect(await waitUntil(async () => /no encryption/.test(await refusal('')), { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(async () => /no encryption/.test(await refusal('')), { timeoutMs: 30_000 })).toBe(true);
   });
   afterAll(async () => {
     await server.stop();

@@ -56,7 +56,7 @@ describe('names that users give', () => {
       ended += 1;
       return error;
     });
-    expect(await waitUntil(() => names.asked.size === NAMES.length, { timeoutMs: 5_000 })).toBe(true);
+    expect(await waitUntil(() => names.asked.size === NAMES.length, { timeoutMs: 30_000 })).toBe(true);
     expect(await lookup('localhost')).toMatchObject({ address: expect.any(String) });
     expect(ended).toBe(0);
     giveUp.abort(reason);
@@ -102,7 +102,7 @@ describe('names that users give', () => {
     names.silent = true;
     const giveUp = new AbortController();
     const resolving = failure(network.resolve('a.slow.example', giveUp.signal));
-    expect(await waitUntil(() => names.asked.size === 1, { timeoutMs: 5_000 })).toBe(true);
+    expect(await waitUntil(() => names.asked.size === 1, { timeoutMs: 30_000 })).toBe(true);
     giveUp.abort(new Error('enough'));
     expect(await resolving).toEqual(new Error('enough'));
     expect(await failure(network.resolve('localhost', giveUp.signal))).toEqual(new Error('enough'));

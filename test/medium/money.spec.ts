@@ -268,7 +268,7 @@ describe('money', () => {
     const { task } = await take({ apiKeyId });
     const retract = new RetractTasks(room.database, room.queue, room.tasksConfig, room.logger);
     retract.add(task.id);
-    expect(await waitUntil(() => Promise.resolve(!retract.has(task.id)), { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(() => Promise.resolve(!retract.has(task.id)), { timeoutMs: 30_000 })).toBe(true);
     expect(await room.store.find(allTasksOf(TEST_ACCOUNT), task.id)).toBeUndefined();
     expect(await ledger(task.id)).toEqual({ reserve: 40_000, refund: 40_000 });
     expect(await budgetOf(apiKeyId)).toMatchObject({ spent: 0 });

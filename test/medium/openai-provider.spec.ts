@@ -101,7 +101,7 @@ describe('the OpenAI adapter', () => {
       return Promise.resolve(order);
     },
     begun: async () => {
-      await waitUntil(() => upstream.calls.length > callsBefore, { timeoutMs: 10_000 });
+      await waitUntil(() => upstream.calls.length > callsBefore, { timeoutMs: 30_000 });
     },
   });
 
@@ -511,7 +511,7 @@ models: { gpt-image-2: { kind: image, routes: [{ provider: local }] } }`,
     const reason = new Error('cancelled');
     const before = upstream.calls.length;
     const call = generate(hang('{"data":[{"b64_json":"iVBOR'), {}, {}, contextOf({ signal: stop.signal }));
-    void waitUntil(() => upstream.calls.length > before, { timeoutMs: 10_000 }).then(() => stop.abort(reason));
+    void waitUntil(() => upstream.calls.length > before, { timeoutMs: 30_000 }).then(() => stop.abort(reason));
     await expect(call).rejects.toBe(reason);
     await lastCall().closed;
   });

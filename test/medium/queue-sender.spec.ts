@@ -40,10 +40,10 @@ describe('the sending end of a queue', () => {
     const add = async (): Promise<unknown> => whileConnected(queue, redis).add(DELIVER_WEBHOOK, {});
     try {
       await expect(add()).rejects.toThrow('Redis is not connected');
-      expect(await waitUntil(() => Promise.resolve(redis.status === 'ready'), { timeoutMs: 10_000 })).toBe(true);
+      expect(await waitUntil(() => Promise.resolve(redis.status === 'ready'), { timeoutMs: 30_000 })).toBe(true);
       await expect(add()).rejects.toThrow('Command timed out');
       process.kill(service.pid, 'SIGCONT');
-      expect(await waitUntil(() => add().then(Boolean, () => false), { timeoutMs: 10_000 })).toBe(true);
+      expect(await waitUntil(() => add().then(Boolean, () => false), { timeoutMs: 30_000 })).toBe(true);
     } finally {
       process.kill(service.pid, 'SIGCONT');
       await queue.close();

@@ -83,7 +83,7 @@ describe('running one task', () => {
     await worker().run(id);
     const [delivery] = await room.deliveryLine.headsOfTasks([id]);
     const job = `${room.prefix}:webhooks:${delivery?.deliveryId}-0`;
-    expect(await waitUntil(async () => (await room.redis.exists(job)) === 1, { timeoutMs: 10_000 })).toBe(true);
+    expect(await waitUntil(async () => (await room.redis.exists(job)) === 1, { timeoutMs: 30_000 })).toBe(true);
   });
 
   it.each([

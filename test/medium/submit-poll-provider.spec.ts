@@ -82,7 +82,7 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
       return Promise.resolve(wanted);
     },
     begun: async () => {
-      await waitUntil(() => vendor.calls.length > callsBefore, { timeoutMs: 10_000 });
+      await waitUntil(() => vendor.calls.length > callsBefore, { timeoutMs: 30_000 });
     },
     lacks: ['usage', 'partials'],
   });
@@ -448,7 +448,7 @@ describe.each(VENDORS)('the adapter for %s', (type) => {
       const before = vendor.calls.length;
       const call = provider().generate(order(), contextOf({ resumeJobId: JOB, signal: stop.signal }));
       const reached = 'file' in plan ? 2 : 1;
-      void waitUntil(() => vendor.calls.length === before + reached, { timeoutMs: 10_000 }).then(() =>
+      void waitUntil(() => vendor.calls.length === before + reached, { timeoutMs: 30_000 }).then(() =>
         stop.abort(reason),
       );
       await expect(call).rejects.toBe(reason);

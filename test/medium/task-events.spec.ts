@@ -20,13 +20,13 @@ describe('task events', () => {
         room.events.publishCancelled('task_0');
         return heard.includes('settled too task_0') && heard.includes('cancelled task_0');
       },
-      { timeoutMs: 10_000 },
+      { timeoutMs: 30_000 },
     );
     heard.length = 0;
     room.events.publishChanged('task_1');
     room.events.publishCancelled('task_2');
     room.events.publishSettled('task_3');
-    await waitUntil(() => heard.includes('settled too task_3'), { timeoutMs: 10_000 });
+    await waitUntil(() => heard.includes('settled too task_3'), { timeoutMs: 30_000 });
     const expected = ['cancelled task_2', 'settled task_3', 'settled too task_3'];
     expect(heard.filter((line) => !line.endsWith('task_0'))).toEqual(expected);
   });

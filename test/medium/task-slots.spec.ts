@@ -140,7 +140,7 @@ describe('tasks in flight', () => {
     process.kill(service.pid, 'SIGCONT');
     expect(
       await waitUntil(async () => (await take(capped()).catch(() => ({}))) === undefined, {
-        timeoutMs: 10_000,
+        timeoutMs: 30_000,
       }),
     ).toBe(true);
     expect(await accept(9)).toHaveLength(4);
@@ -160,7 +160,7 @@ describe('tasks in flight', () => {
     const heir = { apiKeyId: 'key_heir', originalKeyId: TEST_KEY };
     const are = async (count: number) =>
       await waitUntil(async () => (await admin.zcard(`${room.prefix}:in-flight:${TEST_KEY}`)) === count, {
-        timeoutMs: 10_000,
+        timeoutMs: 30_000,
       });
     const [old] = await accept(3);
     const [first, second, ...more] = await accept(4, heir);

@@ -191,7 +191,7 @@ describe('a job that the provider does not let us check', () => {
 
     it.each([true, false])('is fetched once it can be checked again, and ordered once: free %p', async (free) => {
       const id = await parked(free);
-      await waitUntil(() => comfy.runningId !== undefined, { timeoutMs: 10_000 });
+      await waitUntil(() => comfy.runningId !== undefined, { timeoutMs: 30_000 });
       comfy.finish();
       comfy.faults.set('GET /view', [refused, refused, refused]);
       await run(id, gpu(free));

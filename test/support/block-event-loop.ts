@@ -15,7 +15,7 @@ const ADDRESS = /Debugger listening on (ws:\S+)/;
  */
 export async function blockEventLoop(victim: TestProcess, ms: number): Promise<void> {
   const address = (): string | undefined => ADDRESS.exec(victim.output())?.[1];
-  if (!(await waitUntil(() => address() !== undefined, { timeoutMs: 10_000 }))) throw new Error('it is not INSPECTED');
+  if (!(await waitUntil(() => address() !== undefined, { timeoutMs: 30_000 }))) throw new Error('it is not INSPECTED');
   const socket = new WebSocket(address() as string);
   const closed = once(socket as never, 'close');
   socket.addEventListener('error', () => undefined);

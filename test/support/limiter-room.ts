@@ -72,7 +72,7 @@ export async function openLimiterRoom({ slotLeaseMs = SLOT_LEASE_MS }: { readonl
     const images = new Queue(IMAGE_QUEUE, senderOptions(redis, redisConfig));
     const queue = new ImageQueue(images, redis, new FairOrder(redis, redisConfig));
     const asked = new ProviderLimiter(new SharedLimiter(state, health, logger), drained, config, metrics, queue);
-    await waitUntil(() => redis.status === 'ready', { timeoutMs: 10_000 });
+    await waitUntil(() => redis.status === 'ready', { timeoutMs: 30_000 });
     await drained.start();
     const opened = {
       /** Asks for a call to a provider's only server, with a key. */
