@@ -96,6 +96,11 @@ describe('providers and queue in a browser', () => {
     await card('house').getByText('Healthy').waitFor();
     await page().getByText('2 workers').waitFor();
     await page().getByText('No failed tasks in this period').waitFor();
+    // The chart keeps its tooltip while the page gets narrower.
+    await page()
+      .locator('.recharts-wrapper')
+      .hover({ position: { x: 900, y: 60 } });
+    await page().locator('.recharts-tooltip-wrapper').getByText('Completed').waitFor();
     expect(await screen.inspect('operation')).toEqual([]);
     // On a phone, no cell of the workers is cut off.
     await page().setViewportSize({ width: 390, height: 844 });

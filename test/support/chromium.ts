@@ -16,6 +16,12 @@ const WIDE = { width: 1280, height: 860 };
 const PHONE = { width: 390, height: 844 };
 const FITS = 'document.documentElement.scrollWidth <= innerWidth + 1';
 const FITS_MS = 30_000;
+/** What sticks out of the screen, as HTML. */
+const WIDEST = `[...document.body.querySelectorAll('*')]
+  .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
+  .map((element) => element.cloneNode().outerHTML.slice(0, 160))
+  .slice(0, 40)
+  .join('\\n')`;
 /** Waits until the page is rendered, images are loaded, and only endless animations still run. */
 const SETTLE = `Promise.all([
   new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))),
@@ -154,7 +160,7 @@ export async function openScreen(url: string): Promise<Screen> {
           }
           // The page reacts to its new width asynchronously.
           const fits = await waitUntil(() => page.evaluate<boolean>(FITS), { timeoutMs: FITS_MS });
-          if (!fits) found.push(`${name}, ${width}: wider than the screen`);
+          if (!fits) found.push(`${name}, ${width}: wider than the screen: ${await page.evaluate<string>(WIDEST)}`);
           const seen = await violations(page, colorScheme);
           found.push(...seen.map((violation) => `${name}, ${width}, ${colorScheme}: ${violation}`));
         }
