@@ -74,7 +74,7 @@ describe('storedStream', () => {
   });
 });
 
-/** No timer is left that would give up on the store. (Jest's count has timers of packages that an earlier file used.) */
+/** No timer is left that would give up on the store. (Jest's count has those of earlier files, too.) */
 async function expectNoTimeout(source: Readable): Promise<void> {
   const destroy = jest.spyOn(source, 'destroy');
   await jest.advanceTimersByTimeAsync(2 * IDLE_MS);

@@ -89,7 +89,11 @@ export function imageWorker(
   const erasures = new EraseTasks(deleted, new UploadRepository(room.database), room.database, store, logger);
   const leave = new LeaveTask(deleted, erasures, logger);
   const run = new RunTask(leases, starts, orders, images, settle, leave, events, meter, logger);
-  return { leases, metrics, run: (id: string) => run.run(id).finally(() => leases.close()) };
+  const close = async (): Promise<void> => {
+    leases.close();
+    await counter.onApplicationShutdown();
+  };
+  return { leases, metrics, run: (id: string) => run.run(id).finally(close) };
 }
 
 type Generate = ImageProvider['generate'];
