@@ -128,7 +128,7 @@ describe('the image tool of Codex', () => {
 
   it('gets the image that its first try bought when it stops waiting itself', async () => {
     const marker = lost();
-    const outcome = generate(marker, WINDOW_MS / 2);
+    const outcome = generate(marker, Math.round(WINDOW_MS / 2));
     await left(marker);
     const { image, tries } = await outcome;
     expect([image, tries[0], tries.at(-1)]).toEqual(['png 1024x1024', 0, 200]);
