@@ -17,7 +17,7 @@ const PHONE = { width: 390, height: 844 };
 const FITS = 'document.documentElement.scrollWidth <= innerWidth + 1';
 const FITS_MS = 30_000;
 /** What sticks out of the screen, as HTML. */
-const WIDEST = `[...document.body.querySelectorAll('*')]
+const OVERFLOWING = `[...document.body.querySelectorAll('*')]
   .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
   .map((element) => element.cloneNode().outerHTML.slice(0, 160))
   .slice(0, 40)
@@ -160,7 +160,8 @@ export async function openScreen(url: string): Promise<Screen> {
           }
           // The page reacts to its new width asynchronously.
           const fits = await waitUntil(() => page.evaluate<boolean>(FITS), { timeoutMs: FITS_MS });
-          if (!fits) found.push(`${name}, ${width}: wider than the screen: ${await page.evaluate<string>(WIDEST)}`);
+          if (!fits)
+            found.push(`${name}, ${width}: wider than the screen: ${await page.evaluate<string>(OVERFLOWING)}`);
           const seen = await violations(page, colorScheme);
           found.push(...seen.map((violation) => `${name}, ${width}, ${colorScheme}: ${violation}`));
         }
