@@ -31,8 +31,9 @@ const KINDS: ReadonlyMap<string, PartKind> = new Map([
 ]);
 
 /**
- * Reads a PNG's chunks up to its end marker, and checks those without which the image can't be decoded by their
- * checksums. Throws ImageError `invalid_image_file`.
+ * Reads a PNG's chunks up to its end marker, with their checksums: a wrong one in a chunk without which the image can't
+ * be decoded throws ImageError `invalid_image_file`; in any other it leaves the pixels to a decoder, because it may be
+ * the chunk's type that is damaged.
  */
 export function* readPng(parts: FileParts): FileReader {
   parts.add(yield* skip(SIGNATURE_BYTES), 'pixels');
@@ -43,17 +44,11 @@ export function* readPng(parts: FileParts): FileReader {
     if (type === 'acTL') parts.isAnimated = true;
     // tRNS makes colors transparent, and eXIf may contain an orientation.
     if (type === 'tRNS' || type === 'eXIf') parts.pixels = undefined;
-    const length = head.readUInt32BE(0);
-    if (isCritical(type)) {
-      const { start, end } = yield* readCritical(head, length);
-      pixels.add(type, length, start);
-      if (type === 'IHDR' && parts.headEnd === 0) parts.pixels = pixels.image;
-      parts.add(end, KINDS.get(type) ?? 'other');
-    } else {
-      pixels.add(type, length);
-      if (type === 'iTXt') yield* readText(length + CHECKSUM_BYTES, parts);
-      else parts.add(yield* skip(length + CHECKSUM_BYTES), KINDS.get(type) ?? 'other');
-    }
+    const { start, end, isIntact } = yield* readContent(head);
+    if (isCritical(type) && !isIntact) throw new ImageError('invalid_image_file', 'The PNG file is damaged.');
+    pixels.add(type, head.readUInt32BE(0), start, isIntact);
+    if (type === 'IHDR' && parts.headEnd === 0) parts.pixels = pixels.image;
+    parts.add(end, kindOf(type, start));
     if (parts.headEnd === 0) parts.headEnd = parts.end;
   }
   parts.isVerified = pixels.areWhole;
@@ -64,25 +59,31 @@ function isCritical(type: string): boolean {
   return (type.charCodeAt(0) & 0x20) === 0;
 }
 
-/** Reads a chunk's content and checksum; `start`: as much of the content as a header has. */
-function* readCritical(head: Buffer, length: number): FileReading<{ readonly start: Buffer; readonly end: number }> {
+function kindOf(type: string, start: Buffer): PartKind {
+  if (type === 'iTXt') return start.toString('latin1') === XMP_START ? 'xmp' : 'other';
+  return KINDS.get(type) ?? 'other';
+}
+
+interface Content {
+  /** As many of its first bytes as tell what it is. */
+  readonly start: Buffer;
+  /** The offset after its checksum. */
+  readonly end: number;
+  /** Whether it has its checksum. */
+  readonly isIntact: boolean;
+}
+
+/** Reads the content and the checksum of the chunk with this length and type. */
+function* readContent(head: Buffer): FileReading<Content> {
+  const length = head.readUInt32BE(0);
   let sum = crc32(head.subarray(4));
-  const { bytes: start } = yield* read(Math.min(length, HEADER_BYTES));
+  const { bytes: start } = yield* read(Math.min(length, XMP_START.length));
   sum = crc32(start, sum);
   yield* skip(length - start.length, (bytes) => {
     sum = crc32(bytes, sum);
   });
   const { bytes: checksum, offset: end } = yield* read(CHECKSUM_BYTES);
-  if (checksum.readUInt32BE(0) !== sum) {
-    throw new ImageError('invalid_image_file', 'The PNG file is damaged.');
-  }
-  return { start, end };
-}
-
-function* readText(bytes: number, parts: FileParts): FileReader {
-  const { bytes: start } = yield* read(Math.min(bytes, XMP_START.length));
-  const kind = start.toString('latin1') === XMP_START ? 'xmp' : 'other';
-  parts.add(yield* skip(bytes - start.length), kind);
+  return { start, end, isIntact: checksum.readUInt32BE(0) === sum };
 }
 
 /** What the chunks of a PNG say of its pixels, and whether they are the chunks of a whole image. */
@@ -93,31 +94,35 @@ class PixelChunks {
   private needsPalette = false;
   private dataBytes = 0;
   private previous = '';
-  /** Whether there is a chunk that a decoder may refuse: a second header, data in two places, an unknown type. */
+  private hasPalette = false;
+  /** Whether there is a chunk that a decoder may refuse: a damaged one, a second header, data in two places, an unknown type. */
   private isOdd = false;
 
-  /** Adds the next chunk, with the first bytes of its content if it was read. */
-  add(type: string, length: number, start?: Buffer): void {
+  /** Adds the next chunk, with the first bytes of its content, and whether it has its checksum. */
+  add(type: string, length: number, start: Buffer, isIntact: boolean): void {
+    this.isOdd ||= !isIntact;
     if (type === 'IHDR') this.readHead(length, start);
     else if (type === 'PLTE') {
-      this.isOdd ||= this.dataBytes > 0 || length === 0 || length % 3 !== 0 || length > MAX_PALETTE_BYTES;
-      this.needsPalette = false;
+      this.isOdd ||= this.hasPalette || this.dataBytes > 0;
+      this.isOdd ||= length === 0 || length % 3 !== 0 || length > MAX_PALETTE_BYTES;
+      this.hasPalette = true;
     } else if (type === 'IDAT') {
       this.isOdd ||= this.dataBytes > 0 && this.previous !== 'IDAT';
       this.dataBytes += length;
-    } else if (type === 'IEND' || !isCritical(type)) this.isOdd ||= type === 'IEND' && length > 0;
-    else this.isOdd = true;
+    } else if (type === 'IEND') this.isOdd ||= length > 0;
+    else this.isOdd ||= isCritical(type);
     this.previous = type;
   }
 
   /** Whether these are all chunks that the image needs, in order, with data that can hold every row. */
   get areWhole(): boolean {
-    const { image, isOdd, needsPalette, rowBytes, dataBytes } = this;
-    return image !== undefined && !isOdd && !needsPalette && image.height * rowBytes <= dataBytes * MAX_DEFLATE_RATIO;
+    const { image, isOdd, rowBytes, dataBytes } = this;
+    if (image === undefined || isOdd || (this.needsPalette && !this.hasPalette)) return false;
+    return image.height * rowBytes <= dataBytes * MAX_DEFLATE_RATIO;
   }
 
-  private readHead(length: number, head: Buffer | undefined): void {
-    if (this.previous !== '' || length !== HEADER_BYTES || head === undefined) {
+  private readHead(length: number, head: Buffer): void {
+    if (this.previous !== '' || length !== HEADER_BYTES) {
       this.isOdd = true;
       return;
     }

@@ -123,3 +123,34 @@ describe.each(FILES)('a provider’s %s', (_name, format, make) => {
     );
   });
 });
+
+/** Offsets of the bytes around each chunk's content: its length, its type, and its checksum. */
+function framingOf(png: Buffer): number[] {
+  const offsets: number[] = [];
+  for (let at = 8; at < png.length;) {
+    const content = png.readUInt32BE(at);
+    offsets.push(...[0, 1, 2, 3, 4, 5, 6, 7].map((byte) => at + byte));
+    offsets.push(...[8, 9, 10, 11].map((byte) => at + byte + content));
+    at += 12 + content;
+  }
+  return offsets;
+}
+
+test.each(FILES.filter(([, format]) => format === 'png'))(
+  'a provider’s %s of which any bit around a chunk was flipped is refused, or has the same pixels',
+  async (_name, format, make) => {
+    const whole = await make();
+    const pixels = await pixelsOf(whole);
+    const offsets = framingOf(whole);
+    // The data stands in several chunks, so that it can lose one.
+    expect(offsets.length).toBeGreaterThan(3 * 12);
+    for (const at of offsets) {
+      for (let bit = 0; bit < 8; bit += 1) {
+        const bytes = Buffer.from(whole);
+        bytes.writeUInt8(bytes.readUInt8(at) ^ (1 << bit), at);
+        const file = await stored(bytes, format);
+        if (file !== undefined) expect((await pixelsOf(file)).equals(pixels)).toBe(true);
+      }
+    }
+  },
+);
