@@ -30,7 +30,7 @@ const shared = {
   modulePaths: ['<rootDir>/tools/node_modules'],
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.data/', '<rootDir>/test/clients/node/'],
   setupFiles: ['reflect-metadata'],
-  setupFilesAfterEnv: ['<rootDir>/test/support/patience.ts'],
+  setupFilesAfterEnv: ['<rootDir>/test/support/patience.ts', '<rootDir>/test/support/property-seed.ts'],
 };
 
 export default {

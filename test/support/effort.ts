@@ -12,10 +12,9 @@ const FACTOR = Math.max(1, Number(process.env['TEST_PROPERTY_RUNS'] ?? 1));
 export const PROPERTY_TIMEOUT_MS = 300_000 * FACTOR;
 
 /**
- * How often a property is tested: `count` times in every `npm test`, more with TEST_PROPERTY_RUNS=<factor>. A failure
- * prints its seed; TEST_PROPERTY_SEED repeats it.
+ * How often a property is tested: `count` times in every `npm test`, more with TEST_PROPERTY_RUNS=<factor>. Which cases:
+ * property-seed.ts.
  */
 export function runs<T>(count: number): Parameters<T> {
-  const seed = process.env['TEST_PROPERTY_SEED'];
-  return { numRuns: count * FACTOR, ...(seed === undefined ? {} : { seed: Number(seed) }) };
+  return { numRuns: count * FACTOR };
 }
