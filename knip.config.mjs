@@ -11,7 +11,7 @@ export default {
     'bench/{main,fill-tasks,instant-worker,ledger-upstream,load-generator,probe,retention-worker}.mjs',
     'bench/{floor,measures}/*.mjs',
     '{apps,libs,scripts,test}/**/*.spec.ts',
-    'test/support/{patience.ts,wait-until.ts,*.mjs}',
+    'test/support/{patience.ts,property-seed.ts,wait-until.ts,*.mjs}',
     'test/clients/node/!(generated)/{client,azure,batch}.mjs',
   ],
   project: ['{apps,libs,scripts,bench,test}/**/*.{ts,tsx,mjs}', '!test/clients/node/generated/**'],
