@@ -16,7 +16,7 @@
 --   changes are rolled up  labeled_usage    adds them up by end user and tag
 --
 -- To prevent deadlocks, budgets are always locked in one order, the account before the key before labels, and a transaction that
--- locks those of many owners first takes the advisory lock 'budgets of many'. Where labels have budgets, whoever counts for the
+-- locks those of many owners first takes the advisory lock 'budgets of many'; one that inserts tasks of many locks none. Where labels have budgets, whoever counts for the
 -- account first takes its own lock: labels of two tasks have no order.
 
 -- ---------------------------------------------------------------- budgets
@@ -122,16 +122,26 @@ $$;
 -- ---------------------------------------------------------------- tasks
 
 -- Accepting a task: the same statement writes its reserve, or fails and leaves no task.
--- DR402: a budget is not enough; DR403: there is a budget, but no known price (budget-refusal.ts).
+-- DR402: a budget is not enough; DR403: there is a budget, but no known price (budget-refusal.ts). DR409: there is a budget, and the
+-- statement has tasks of others, whose budgets it would lock in any order; it is to be sent for this task alone (InsertTasks).
 CREATE OR REPLACE FUNCTION "tasks_reserve"() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     "amount" BIGINT := (NEW."cost" ->> 'reserved')::bigint;
-    "owners" TEXT[] := "budget_owners"(NEW."account_id", NEW."api_key_id", NEW."end_user", NEW."tags");
+    "owners" TEXT[];
     "who" TEXT;
     "budget" "budgets";
     "left" BIGINT;
     "at" TIMESTAMPTZ;
 BEGIN
+    IF current_setting('darkroom.shared', true) = 'true' THEN
+        -- From here to the end of the statement, no budget begins.
+        LOCK TABLE "budgets" IN ROW EXCLUSIVE MODE;
+        IF EXISTS (SELECT 1 FROM "budgets" WHERE "owner_id" IN (NEW."account_id", "budget_of"(NEW."api_key_id")))
+            OR EXISTS (SELECT 1 FROM "label_limits" WHERE "account_id" = NEW."account_id" AND "monthly_budget_micros" IS NOT NULL) THEN
+            RAISE EXCEPTION 'a task with a budget shares no statement' USING ERRCODE = 'DR409';
+        END IF;
+    END IF;
+    "owners" := "budget_owners"(NEW."account_id", NEW."api_key_id", NEW."end_user", NEW."tags");
     IF cardinality("owners") > 2 THEN
         PERFORM "label_budgets_begin"(NEW."account_id", NEW."end_user", NEW."tags");
     END IF;

@@ -321,6 +321,36 @@ describe('money', () => {
     expect((await take({ apiKeyId }, refused)).attached).toBe(false);
   });
 
+  it('waits alone for a budget that its process does not know of yet, and no other task with it', async () => {
+    const [busy, free] = [keyId(), keyId()];
+    for (const owner of [busy, free]) await keyBudget(owner, 100_000);
+    const holder = await other.pool.connect();
+    await holder.query('BEGIN');
+    await holder.query('SELECT FROM budgets WHERE owner_id = $1 FOR UPDATE', [busy]);
+    // Tasks of one moment, so they are sent together.
+    const taken = [busy, free].map(async (apiKeyId) => {
+      const order = command({ cost: COST, apiKeyId, budgeted: false });
+      const { task } = await intakes[0].take(order, DEADLINE_MS, {
+        kind: 'keyed',
+        key: apiKeyId,
+        fingerprint: randomBytes(32),
+      });
+      return { id: task.id, apiKeyId };
+    });
+    const spent = async (owner: string) => (await budgetOf(owner))?.spent;
+    try {
+      expect(await waitUntil(async () => (await spent(free)) === 40_000, { timeoutMs: 30_000 })).toBe(true);
+      expect(await spent(busy)).toBe(0);
+    } finally {
+      await holder.query('COMMIT');
+      holder.release();
+    }
+    for (const { id, apiKeyId } of await Promise.all(taken)) {
+      expect(await ledger(id)).toEqual({ reserve: 40_000 });
+      expect(await spent(apiKeyId)).toBe(40_000);
+    }
+  });
+
   it('without a known price is flagged, never zero, and refused where there is a budget', async () => {
     const apiKeyId = keyId();
     const { task } = await take({ apiKeyId, cost: UNKNOWN });

@@ -34,7 +34,8 @@ export class InsertTasks {
   async insertUnlessFound(command: TaskCommand, deadlineMs: number, foundBy: FoundBy): Promise<Task | undefined> {
     const task = { command, deadlineMs, ...foundBy };
     // The trigger `tasks_reserve` (libs/billing/ledger.sql) locks a budget until the statement ends, and may refuse the
-    // whole statement. So a task with a budget shares none: no other task should wait or fail with it.
+    // whole statement. So a task with a budget shares none: no other task should wait or fail with it. One whose budget is
+    // too new to be known here is refused in a shared statement, and sent again alone.
     const isAlone = command.cost !== null && command.budgeted !== false;
     const row = isAlone ? (await insertTasks(this.prisma.pool, [task]))[0] : await this.together(task);
     return row && toTask(row);

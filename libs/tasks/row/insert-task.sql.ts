@@ -29,7 +29,8 @@ const HELD_BEFORE = `SELECT earlier.id FROM tasks AS earlier
         WHERE earlier.fingerprint = new.fingerprint AND earlier.api_key_id = new.api_key_id AND NOT earlier.asynchronous AND ${AWAITS_REPETITION}
         ORDER BY earlier.created_at DESC LIMIT 1`;
 
-// Takes keys in sorted order, so that two of these statements never deadlock.
+// Takes all keys first, in sorted order, and no budgets unless it is for one task: so two of these statements never deadlock. The
+// trigger `tasks_reserve` (libs/billing/ledger.sql) reads the setting.
 const INSERT = {
   name: 'task_insert',
   text: `WITH new AS (
@@ -45,7 +46,8 @@ const INSERT = {
       ON CONFLICT (account_id, key) DO UPDATE SET fingerprint = EXCLUDED.fingerprint, task_id = EXCLUDED.task_id,
         created_at = EXCLUDED.created_at, expires_at = EXCLUDED.expires_at
       WHERE idempotency_keys.expires_at <= now()
-      RETURNING task_id)
+      RETURNING task_id),
+    begun AS MATERIALIZED (SELECT array_agg(task_id) AS keyed, set_config('darkroom.shared', $2, true) FROM held)
     INSERT INTO tasks (id, account_id, api_key_id, request_id, action, model, prompt, options, inputs, mask, callback_url,
       fingerprint, deadline_at, estimated_ms, asynchronous, cost, retry_of, waiter, attached_by, trace_parent, ordered_by, batch_id,
       expires_at, kept_after_end_ms, end_user, tags, approval, phase, next_try_at)
@@ -53,8 +55,8 @@ const INSERT = {
       fingerprint, now() + deadline_ms * interval '1 millisecond', estimated_ms, asynchronous, cost, retry_of, waiter, attached_by, trace_parent, ordered_by, batch_id,
       now() + keep_seconds * interval '1 second', kept_after_end_ms, end_user, tags,
       approval, CASE WHEN approval IS NULL THEN 'queued' ELSE 'held' END, CASE WHEN approval IS NOT NULL THEN ${NOT_BEFORE_APPROVAL} END
-    FROM new
-    WHERE (key IS NULL OR id IN (SELECT task_id FROM held))
+    FROM new, begun
+    WHERE (key IS NULL OR id = ANY (keyed))
       AND (attach_window_ms IS NULL OR asynchronous OR (${HELD_BEFORE}) IS NULL)
       AND (attach_window_ms IS NULL OR first_try_may_insert(fingerprint, api_key_id, attach_window_ms, here, seen, age_ms, ${UNDERWAY_MS}))
     RETURNING ${TASK_COLUMNS}`,
@@ -93,11 +95,12 @@ export interface NewTask extends FoundBy {
 }
 
 /**
- * Inserts commands with their keys: all, or none and throws when the database refuses one. A command gets undefined
- * when its key is taken, also by another of the batch (one of several gets an expired key), or FoundBy rules it out.
+ * Inserts commands with their keys: all, or none and throws when the database refuses one, as it does if one of several
+ * has a budget. A command gets undefined when its key is taken, also by another of the batch (one of several gets an
+ * expired key), or FoundBy rules it out.
  */
 export async function insertTasks(database: Queryable, tasks: readonly NewTask[]): Promise<(TaskRow | undefined)[]> {
-  const values = [JSON.stringify(tasks.map(columnsOf))];
+  const values = [JSON.stringify(tasks.map(columnsOf)), String(tasks.length > 1)];
   const { rows } = await database.query<TaskRow>({ ...INSERT, values });
   return tasks.map(({ command }) => rows.find(({ id }) => id === command.id));
 }
