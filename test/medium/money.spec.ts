@@ -7,6 +7,7 @@ import { ChatReserves } from '#billing/chat-reserves.js';
 import type { TaskCost } from '#billing/quote.js';
 import { RetractTasks } from '#tasks/intake/retract-tasks.js';
 import type { TaskIntake } from '#tasks/intake/task-intake.js';
+import { insertTasks } from '#tasks/row/insert-task.sql.js';
 import { allTasksOf, taskError, type TaskCommand } from '#tasks/row/task.js';
 import { AppError } from '#contract/app-error.js';
 import type { ImageUsage } from '#contract/image-usage.js';
@@ -338,7 +339,12 @@ describe('money', () => {
       return { id: task.id, apiKeyId };
     });
     const spent = async (owner: string) => (await budgetOf(owner))?.spent;
+    const together = [free, busy].map((apiKeyId) => ({
+      command: command({ cost: COST, apiKeyId }),
+      deadlineMs: DEADLINE_MS,
+    }));
     try {
+      await expect(insertTasks(room.database.pool, together)).rejects.toMatchObject({ code: 'DR409' });
       expect(await waitUntil(async () => (await spent(free)) === 40_000, { timeoutMs: 30_000 })).toBe(true);
       expect(await spent(busy)).toBe(0);
     } finally {
