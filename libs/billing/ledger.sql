@@ -16,8 +16,8 @@
 --   changes are rolled up  labeled_usage    adds them up by end user and tag
 --
 -- To prevent deadlocks, budgets are always locked in one order, the account before the key before labels, and a transaction that
--- locks those of many owners first takes the advisory lock 'budgets of many'; one that inserts tasks of many locks none. Where labels have budgets, whoever counts for the
--- account first takes its own lock: labels of two tasks have no order.
+-- locks those of many owners first takes the advisory lock 'budgets of many'; a statement that inserts several tasks locks none.
+-- Where labels have budgets, whoever counts for the account first takes its own lock: labels of two tasks have no order.
 
 -- ---------------------------------------------------------------- budgets
 

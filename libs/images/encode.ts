@@ -9,7 +9,7 @@ const DEFAULT_WEBP_QUALITY = 85;
 const WEBP_EFFORT = 1;
 /** 1 encodes noise of 2048x2048 pixels in 3 s, the default 7 in 24 s; files are no larger. */
 const GIF_EFFORT = 1;
-/** For drawings, which have few colors: half as slow, and no dithering that could leave holes in light areas. */
+/** For drawings, which have few colors: no dithering, which takes half as long again and can leave spots of a wrong color. */
 const DRAWN = { effort: GIF_EFFORT, dither: 0 };
 
 /** Like `encodeAs` with png, for pixels of a photo: half as large, and slower by a quarter. */

@@ -15,6 +15,8 @@ const AT_ONCE = 100;
 const ACCEPTED_AT_ONCE = 256;
 /** How long the others wait for their turn, at most. */
 const WAITED_MS = 10_000;
+/** For how long an API knows a key at least before it looks it up again. */
+const KEY_KNOWN_MS = 4_000;
 /** What the API may hold for each: 8,000 fit into 400 MB beside the rest (bench/measures/waiting-callers.mjs). */
 const CALLER_KB = 40;
 const BODY = JSON.stringify({ model: 'gpt-image-2', prompt: 'held', size: 'auto' });
@@ -175,18 +177,22 @@ describe('more callers than workers', () => {
     });
 
     it('are sent away when they have waited for 10 s, and leave nothing', async () => {
+      let readMs = Infinity;
       const statuses = await atOnce(ACCEPTED_AT_ONCE + 100, async () => {
+        const begun = performance.now();
         const areIn = async (): Promise<boolean> => (await inFlight()) >= ACCEPTED_AT_ONCE;
         expect(await waitUntil(areIn, { timeoutMs: 15_000 })).toBe(true);
         await platform.call('/healthz', { key: null });
         // All have been read by then, and are told as soon as their turn comes.
         const since = performance.now();
+        readMs = since - begun;
         // Some that were read may begin to wait a little later.
         const enoughMs = WAITED_MS + patient(4_000);
         await waitUntil(() => performance.now() - since > enoughMs, { timeoutMs: 30_000 });
       });
-      // On a slow machine, some come to wait only when the rows are free: their key was to be looked up again meanwhile.
       const [accepted = 0, sentAway = 0] = [202, 503].map((status) => statuses.get(status));
+      // A slow machine may read some when their key is to be looked up again, so that they come to wait once the rows are free.
+      if (readMs < KEY_KNOWN_MS) expect(sentAway).toBe(100);
       expect(sentAway).toBeGreaterThan(0);
       expect(accepted).toBeGreaterThanOrEqual(ACCEPTED_AT_ONCE);
       expect(accepted + sentAway).toBe(ACCEPTED_AT_ONCE + 100);
